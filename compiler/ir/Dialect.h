@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `ortc` dialect: types and interfaces. Ops are in compiler/ops/; include "compiler/ops/AllOps.h" for all of them.
+#pragma once
+#include "compiler/ir/ElementEmitter.h"
+#include "compiler/ir/HostTensor.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "compiler/ir/OrtcDialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/ir/OrtcTypes.h.inc"
+#include "compiler/ir/OrtcInterfaces.h.inc"

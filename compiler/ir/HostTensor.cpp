@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/HostTensor.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/APFloat.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace ortc {
+
+unsigned storageBytes(Type type) {
+  if (type.isIndex()) return 8;
+  if (type.isIntOrFloat()) return std::max(1u, (type.getIntOrFloatBitWidth() + 7) / 8);
+  if (auto c = dyn_cast<ComplexType>(type)) return 2 * storageBytes(c.getElementType());
+  return 0; // strings
+}
+
+HostTensor::HostTensor(Type elementType, ArrayRef<int64_t> dims) : elementType(elementType), dims(dims) {
+  if (!storageBytes(elementType)) {
+    strings = std::make_shared<std::vector<std::string>>(size());
+    return;
+  }
+  uint64_t n = std::max<uint64_t>(bytes(), 1);
+  data = std::shared_ptr<char>(new char[n](), std::default_delete<char[]>());
+}
+
+HostTensor HostTensor::view(Type elementType, ArrayRef<int64_t> dims, const void* bytes, std::shared_ptr<void> owner) {
+  HostTensor t;
+  t.elementType = elementType;
+  t.dims.assign(dims.begin(), dims.end());
+  t.data = std::shared_ptr<char>(std::move(owner), static_cast<char*>(const_cast<void*>(bytes)));
+  return t;
+}
+
+int64_t HostTensor::size() const {
+  int64_t n = 1;
+  for (int64_t d : dims) n *= d;
+  return n;
+}
+
+uint64_t HostTensor::bytes() const { return static_cast<uint64_t>(size()) * storageBytes(elementType); }
+
+double HostTensor::getDouble(int64_t i) const {
+  if (elementType.isF32()) return as<float>()[i];
+  if (elementType.isF64()) return as<double>()[i];
+  if (auto f = dyn_cast<FloatType>(elementType)) {
+    uint64_t bits = 0;
+    unsigned n = storageBytes(elementType);
+    std::memcpy(&bits, data.get() + i * n, n);
+    APFloat v(f.getFloatSemantics(), APInt(f.getWidth(), bits));
+    bool lossy;
+    v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+    return v.convertToDouble();
+  }
+  return static_cast<double>(getInt(i));
+}
+
+void HostTensor::setDouble(int64_t i, double value) {
+  if (elementType.isF32()) {
+    as<float>()[i] = static_cast<float>(value);
+  } else if (elementType.isF64()) {
+    as<double>()[i] = value;
+  } else if (auto f = dyn_cast<FloatType>(elementType)) {
+    APFloat v(value);
+    bool lossy;
+    v.convert(f.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
+    uint64_t bits = v.bitcastToAPInt().getZExtValue();
+    unsigned n = storageBytes(elementType);
+    std::memcpy(data.get() + i * n, &bits, n);
+  } else {
+    setInt(i, static_cast<int64_t>(value));
+  }
+}
+
+int64_t HostTensor::getInt(int64_t i, bool isUnsigned) const {
+  unsigned n = storageBytes(elementType);
+  uint64_t bits = 0;
+  std::memcpy(&bits, data.get() + i * n, n);
+  unsigned width = elementType.isIndex() ? 64 : elementType.getIntOrFloatBitWidth();
+  if (width == 1) return bits & 1;
+  if (width == 64) return static_cast<int64_t>(bits);
+  bits &= (uint64_t(1) << width) - 1;
+  if (!isUnsigned && (bits >> (width - 1))) bits |= ~uint64_t(0) << width;
+  return static_cast<int64_t>(bits);
+}
+
+void HostTensor::setInt(int64_t i, int64_t value) {
+  unsigned n = storageBytes(elementType);
+  if (elementType.isInteger(1)) value = value & 1;
+  std::memcpy(data.get() + i * n, &value, n);
+}
+
+HostTensor toHostTensor(ElementsAttr attr) {
+  auto type = cast<ShapedType>(attr.getType());
+  Type element = type.getElementType();
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr)) {
+    AsmResourceBlob* blob = resource.getRawHandle().getBlob();
+    return HostTensor::view(element, type.getShape(), blob->getData().data());
+  }
+  HostTensor t(element, type.getShape());
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(attr)) {
+    for (auto [i, s] : llvm::enumerate(strings.getRawStringData()))
+      (*t.strings)[strings.isSplat() ? 0 : i] = s.str();
+    if (strings.isSplat())
+      for (std::string& s : *t.strings) s = strings.getRawStringData()[0].str();
+    return t;
+  }
+  auto dense = cast<DenseElementsAttr>(attr);
+  if (element.isInteger(1)) { // packed as bits in the attribute
+    for (auto [i, v] : llvm::enumerate(dense.getValues<bool>())) t.data.get()[i] = v;
+    return t;
+  }
+  ArrayRef<char> raw = dense.getRawData();
+  unsigned n = storageBytes(element);
+  if (dense.isSplat())
+    for (int64_t i = 0, e = t.size(); i < e; ++i) std::memcpy(t.data.get() + i * n, raw.data(), n);
+  else
+    std::memcpy(t.data.get(), raw.data(), raw.size());
+  return t;
+}
+
+TypedAttr toAttribute(const HostTensor& t, StringRef name) {
+  auto type = RankedTensorType::get(t.dims, t.elementType);
+  if (t.strings) {
+    SmallVector<StringRef> refs(t.strings->begin(), t.strings->end());
+    return cast<TypedAttr>(Attribute(DenseStringElementsAttr::get(type, refs)));
+  }
+  // Folders only see dense attributes; a resource is never copied nor hashed.
+  constexpr uint64_t denseLimit = 64 << 10;
+  if (t.elementType.isInteger(1)) {
+    SmallVector<bool> bits(t.size());
+    for (int64_t i = 0; i < t.size(); ++i) bits[i] = t.data.get()[i] != 0;
+    return cast<TypedAttr>(Attribute(DenseElementsAttr::get(type, ArrayRef<bool>(bits))));
+  }
+  if (t.bytes() <= denseLimit)
+    return cast<TypedAttr>(Attribute(DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(t.data.get(), t.bytes()))));
+  std::shared_ptr<char> owner = t.data;
+  AsmResourceBlob blob(ArrayRef<char>(t.data.get(), t.bytes()), /*align=*/1,
+                       [owner](void*, size_t, size_t) mutable { owner.reset(); }, /*dataIsMutable=*/false);
+  return DenseResourceElementsAttr::get(type, name, std::move(blob));
+}
+
+} // namespace ortc

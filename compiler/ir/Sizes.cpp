@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/Sizes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace ortc {
+
+std::optional<int64_t> constantSize(OpFoldResult size) { return getConstantIntValue(size); }
+
+Value sizeValue(OpBuilder& b, Location loc, OpFoldResult size) {
+  if (auto v = dyn_cast<Value>(size)) return v;
+  return b.create<arith::ConstantIndexOp>(loc, *constantSize(size));
+}
+
+SmallVector<Value> dynamicOnly(ArrayRef<OpFoldResult> sizes) {
+  SmallVector<Value> r;
+  for (OpFoldResult s : sizes)
+    if (!constantSize(s)) r.push_back(cast<Value>(s));
+  return r;
+}
+
+SmallVector<int64_t> staticShape(ArrayRef<OpFoldResult> sizes) {
+  SmallVector<int64_t> r;
+  for (OpFoldResult s : sizes) r.push_back(constantSize(s).value_or(ShapedType::kDynamic));
+  return r;
+}
+
+Value createEmpty(OpBuilder& b, Location loc, ArrayRef<OpFoldResult> sizes, Type elementType) {
+  return b.create<tensor::EmptyOp>(loc, staticShape(sizes), elementType, dynamicOnly(sizes));
+}
+
+/// Sizes of the `?` of a type from the values that follow it in a list (results, arguments).
+static Sizes fromFollowing(OpBuilder& b, RankedTensorType type, ValueRange following) {
+  Sizes r;
+  unsigned next = 0;
+  for (int64_t s : type.getShape())
+    if (ShapedType::isDynamic(s)) {
+      assert(next < following.size() && following[next].getType().isIndex() && "sizes must follow their tensor");
+      r.push_back(following[next++]);
+    } else
+      r.push_back(b.getIndexAttr(s));
+  return r;
+}
+
+static Sizes ofArgument(OpBuilder& b, BlockArgument arg, RankedTensorType type) {
+  Operation* parent = arg.getOwner()->getParentOp();
+  auto function = dyn_cast<FunctionOpInterface>(parent);
+  if (!function) return fromFollowing(b, type, arg.getOwner()->getArguments().drop_front(arg.getArgNumber() + 1));
+  auto names = function.getArgAttrOfType<ArrayAttr>(arg.getArgNumber(), "ortc.dims");
+  Sizes r;
+  for (auto [i, s] : llvm::enumerate(type.getShape()))
+    if (ShapedType::isDynamic(s))
+      r.push_back(getDim(parent, cast<StringAttr>(names[i]).getValue()));
+    else
+      r.push_back(b.getIndexAttr(s));
+  return r;
+}
+
+Sizes getSizes(OpBuilder& b, Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Sizes r;
+  if (type.hasStaticShape()) {
+    for (int64_t s : type.getShape()) r.push_back(b.getIndexAttr(s));
+    return r;
+  }
+  if (auto arg = dyn_cast<BlockArgument>(tensor)) return ofArgument(b, arg, type);
+  auto result = cast<OpResult>(tensor);
+  Operation* op = result.getOwner();
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op)) return empty.getMixedSizes();
+  if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
+    return getSizes(b, dps.getTiedOpOperand(result)->get());
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    auto dropped = slice.getDroppedDims();
+    for (auto [i, s] : llvm::enumerate(slice.getMixedSizes()))
+      if (!dropped.test(i)) r.push_back(s);
+    return r;
+  }
+  if (auto cast = dyn_cast<tensor::CastOp>(op)) {
+    // The more static of the two types wins, dim by dim.
+    r = getSizes(b, cast.getSource());
+    for (auto [i, s] : llvm::enumerate(type.getShape()))
+      if (!ShapedType::isDynamic(s)) r[i] = b.getIndexAttr(s);
+    return r;
+  }
+  if (op->getName().getStringRef() == "ortc.kernel") {
+    // The region knows, and its sizes are values from outside of it.
+    Value inner = op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber());
+    return getSizes(b, inner);
+  }
+  if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op))
+    return fromFollowing(b, type, op->getResults().drop_front(result.getResultNumber() + 1));
+  llvm::report_fatal_error(llvm::Twine("no sizes known for results of ") + op->getName().getStringRef());
+}
+
+OpFoldResult getSize(OpBuilder& b, Value tensor, int64_t dim) {
+  int64_t s = cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
+  if (!ShapedType::isDynamic(s)) return b.getIndexAttr(s);
+  return getSizes(b, tensor)[dim];
+}
+
+bool sameSize(OpFoldResult a, OpFoldResult b) {
+  auto ca = constantSize(a), cb = constantSize(b);
+  if (ca || cb) return ca == cb;
+  Value va = cast<Value>(a), vb = cast<Value>(b);
+  if (va == vb) return true;
+  // Equal expressions of equal operands: what CSE would find.
+  Operation *oa = va.getDefiningOp(), *ob = vb.getDefiningOp();
+  if (!oa || !ob || oa->getName() != ob->getName() || oa->getNumOperands() == 0 ||
+      oa->getNumOperands() != ob->getNumOperands() || oa->getNumRegions() ||
+      oa->getAttrDictionary() != ob->getAttrDictionary() || !isPure(oa))
+    return false;
+  for (auto [x, y] : llvm::zip(oa->getOperands(), ob->getOperands()))
+    if (x != y && !(x.getType().isIndex() && sameSize(x, y))) return false;
+  return true;
+}
+
+bool sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto p) { return sameSize(std::get<0>(p), std::get<1>(p)); });
+}
+
+template <typename Op, typename Fn>
+static OpFoldResult fold2(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y, Fn fn) {
+  auto cx = constantSize(x), cy = constantSize(y);
+  if (cx && cy) return b.getIndexAttr(fn(*cx, *cy));
+  return b.createOrFold<Op>(loc, sizeValue(b, loc, x), sizeValue(b, loc, y));
+}
+
+static int64_t floorDiv(int64_t x, int64_t y) { return x / y - (x % y != 0 && (x < 0) != (y < 0)); }
+
+OpFoldResult addSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  if (constantSize(x) == 0) return y;
+  if (constantSize(y) == 0) return x;
+  // (z + c1) + c2 = z + (c1 + c2): convolutions with "same" padding come out as what went in.
+  if (auto c2 = constantSize(y))
+    if (auto v = dyn_cast<Value>(x))
+      if (auto add = v.getDefiningOp<arith::AddIOp>())
+        if (auto c1 = getConstantIntValue(add.getRhs()))
+          return addSizes(b, loc, add.getLhs(), b.getIndexAttr(*c1 + *c2));
+  if (constantSize(x)) std::swap(x, y);
+  return fold2<arith::AddIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return p + q; });
+}
+OpFoldResult subSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  if (auto c = constantSize(y)) return addSizes(b, loc, x, b.getIndexAttr(-*c));
+  if (sameSize(x, y)) return b.getIndexAttr(0);
+  return fold2<arith::SubIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return p - q; });
+}
+OpFoldResult mulSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  if (constantSize(x) == 1) return y;
+  if (constantSize(y) == 1) return x;
+  if (constantSize(x)) std::swap(x, y);
+  return fold2<arith::MulIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return p * q; });
+}
+OpFoldResult floorDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  if (constantSize(y) == 1) return x;
+  if (sameSize(x, y)) return b.getIndexAttr(1);
+  return fold2<arith::FloorDivSIOp>(b, loc, x, y, floorDiv);
+}
+OpFoldResult ceilDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  if (constantSize(y) == 1) return x;
+  return fold2<arith::CeilDivSIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return -floorDiv(-p, q); });
+}
+OpFoldResult maxSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  if (sameSize(x, y)) return x;
+  return fold2<arith::MaxSIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return std::max(p, q); });
+}
+OpFoldResult minSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  if (sameSize(x, y)) return x;
+  return fold2<arith::MinSIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return std::min(p, q); });
+}
+
+Value getDim(Operation* function, StringRef name, int64_t min, int64_t max) {
+  Block& entry = function->getRegion(0).front();
+  for (Operation& op : entry) {
+    if (op.getName().getStringRef() != "ortc.dim") break; // they stand first
+    if (op.getAttrOfType<StringAttr>("name") == name) return op.getResult(0);
+  }
+  OpBuilder b(function->getContext());
+  b.setInsertionPointToStart(&entry);
+  OperationState state(function->getLoc(), "ortc.dim");
+  state.addAttribute("name", b.getStringAttr(name));
+  state.addAttribute("min", b.getI64IntegerAttr(min));
+  state.addAttribute("max", b.getI64IntegerAttr(max));
+  state.addTypes(b.getIndexType());
+  return b.create(state)->getResult(0);
+}
+
+std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
+  constexpr int64_t lo = INT64_MIN, hi = INT64_MAX;
+  if (auto c = constantSize(size)) return {*c, *c};
+  Operation* op = cast<Value>(size).getDefiningOp();
+  if (!op) return {lo, hi};
+  if (op->getName().getStringRef() == "ortc.dim")
+    return {op->getAttrOfType<IntegerAttr>("min").getInt(), op->getAttrOfType<IntegerAttr>("max").getInt()};
+  auto saturated = [](__int128 v) {
+    return static_cast<int64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX));
+  };
+  auto range = [&](unsigned i) { return indexRange(OpFoldResult(op->getOperand(i))); };
+  // An end that is unknown stays unknown.
+  auto sum = [&](int64_t a, int64_t b) { return a == lo || b == lo ? lo : a == hi || b == hi ? hi : saturated(__int128(a) + b); };
+  auto neg = [&](int64_t a) { return a == lo ? hi : a == hi ? lo : -a; };
+  if (isa<arith::AddIOp>(op)) {
+    auto [a, b] = range(0);
+    auto [c, d] = range(1);
+    return {sum(a, c), sum(b, d)};
+  }
+  if (isa<arith::SubIOp>(op)) {
+    auto [a, b] = range(0);
+    auto [c, d] = range(1);
+    return {sum(a, neg(d)), sum(b, neg(c))};
+  }
+  if (isa<arith::MulIOp>(op)) {
+    auto [a, b] = range(0);
+    auto [c, d] = range(1);
+    if (a < 0 || c < 0) return {lo, hi};
+    return {saturated(__int128(a) * c), b == hi || d == hi ? hi : saturated(__int128(b) * d)};
+  }
+  if (isa<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::DivSIOp, arith::DivUIOp>(op)) {
+    auto [a, b] = range(0);
+    auto [c, d] = range(1);
+    if (c != d || c <= 0) return {lo, hi};
+    int64_t bump = isa<arith::CeilDivSIOp>(op) ? c - 1 : 0;
+    return {a == lo ? lo : floorDiv(a + bump, c), b == hi ? hi : floorDiv(b + bump, c)};
+  }
+  if (isa<arith::MaxSIOp>(op)) {
+    auto [a, b] = range(0);
+    auto [c, d] = range(1);
+    return {std::max(a, c), std::max(b, d)};
+  }
+  if (isa<arith::MinSIOp>(op)) {
+    auto [a, b] = range(0);
+    auto [c, d] = range(1);
+    return {std::min(a, c), std::min(b, d)};
+  }
+  if (isa<arith::IndexCastOp>(op) && op->getOperand(0).getDefiningOp<arith::IndexCastOp>()) return indexRange(OpFoldResult(op->getOperand(0).getDefiningOp()->getOperand(0)));
+  return {lo, hi};
+}
+
+} // namespace ortc

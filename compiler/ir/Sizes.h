@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sizes of tensors as index values. No `tensor.dim` of an intermediate value ever exists (it would keep dead
+// producers alive and block fusion): every value says its own sizes.
+//   * a structured op: the sizes of its init, which is a `tensor.empty`
+//   * an argument of the model: `ortc.dim` ops, named by the argument's attribute "ortc.dims"
+//   * a result or block argument of scf.if, scf.for, scf.while: the index values that follow it, one per `?`
+#pragma once
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/Value.h"
+
+namespace ortc {
+
+using Sizes = llvm::SmallVector<mlir::OpFoldResult>;
+
+/// The sizes of a ranked tensor (or of a memref made by ortc.buffer). New ops are made by `b` only for the sums and
+/// quotients of extract_slice and the like; existing values are reused.
+Sizes getSizes(mlir::OpBuilder& b, mlir::Value tensor);
+mlir::OpFoldResult getSize(mlir::OpBuilder& b, mlir::Value tensor, int64_t dim);
+
+/// The dynamic ones of `sizes` as values, in order.
+llvm::SmallVector<mlir::Value> dynamicOnly(llvm::ArrayRef<mlir::OpFoldResult> sizes);
+/// The shape for a type: constants, or kDynamic.
+llvm::SmallVector<int64_t> staticShape(llvm::ArrayRef<mlir::OpFoldResult> sizes);
+/// A `tensor.empty` of these sizes, the init of structured ops.
+mlir::Value createEmpty(mlir::OpBuilder& b, mlir::Location loc, llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                        mlir::Type elementType);
+
+/// Is it proven that the two are the same number? (Equal constants, or the same SSA value, or equal sums of both.)
+bool sameSize(mlir::OpFoldResult a, mlir::OpFoldResult b);
+bool sameSizes(llvm::ArrayRef<mlir::OpFoldResult> a, llvm::ArrayRef<mlir::OpFoldResult> b);
+std::optional<int64_t> constantSize(mlir::OpFoldResult size);
+
+/// Smallest and largest value that an index expression can take, from the bounds of `ortc.dim` and arithmetic;
+/// {INT64_MIN, INT64_MAX} when nothing is known.
+std::pair<int64_t, int64_t> indexRange(mlir::OpFoldResult size);
+
+// Arithmetic on sizes that folds constants and x + 0, x * 1 and the like.
+mlir::OpFoldResult addSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult x, mlir::OpFoldResult y);
+mlir::OpFoldResult subSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult x, mlir::OpFoldResult y);
+mlir::OpFoldResult mulSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult x, mlir::OpFoldResult y);
+mlir::OpFoldResult floorDivSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult x, mlir::OpFoldResult y);
+mlir::OpFoldResult ceilDivSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult x, mlir::OpFoldResult y);
+mlir::OpFoldResult maxSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult x, mlir::OpFoldResult y);
+mlir::OpFoldResult minSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult x, mlir::OpFoldResult y);
+mlir::Value sizeValue(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult size);
+
+/// The `ortc.dim` of this name in the function, made at its start when absent.
+mlir::Value getDim(mlir::Operation* function, llvm::StringRef name, int64_t min = 0, int64_t max = INT64_MAX);
+
+} // namespace ortc

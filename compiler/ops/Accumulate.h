@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What contraction and convolution share: sums of products, on host tensors and as scalar code.
+#pragma once
+#include "compiler/ir/ElementEmitter.h"
+#include "compiler/ir/HostTensor.h"
+
+namespace ortc {
+
+/// result[o] = sum over i of lhs * rhs, in f64 (integers: in the 64-bit ring). `outer`/`inner` are extents; strides are
+/// in elements, for lhs, rhs (and result). Runs on all cores; the result does not depend on their number.
+void sumOfProducts(const HostTensor& lhs, bool lhsUnsigned, const HostTensor& rhs, bool rhsUnsigned, HostTensor& result,
+                   llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> inner,
+                   std::array<llvm::SmallVector<int64_t>, 3> outerStrides,
+                   std::array<llvm::SmallVector<int64_t>, 2> innerStrides);
+
+/// `body(begin, end)` over [0, count) on all cores, in contiguous pieces.
+void parallelFor(int64_t count, llvm::function_ref<void(int64_t begin, int64_t end)> body);
+
+/// The type that a sum of type `result` is accumulated in: f32 for f16 and bf16, else itself.
+mlir::Type accumulatorType(mlir::Type result);
+/// `v` as the accumulator type of `result`.
+mlir::Value widen(ElementEmitter& e, mlir::Value v, mlir::Type result, bool isUnsigned);
+/// Scalar code: the sum over `extents` of the products that `factors(indices)` gives, as `result`.
+mlir::Value accumulateProducts(ElementEmitter& e, mlir::Type result, mlir::ValueRange extents,
+                               llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::ValueRange)> factors);
+
+} // namespace ortc
