@@ -38,3 +38,8 @@ if(ORTC_STATIC_MLIR)
 else()
   set(ORTC_MLIR_LIBS MLIR LLVM)
 endif()
+# What a library that needs no MLIR links to use LLVM's file and hash classes.
+set(ORTC_LLVM_SUPPORT LLVM)
+if(ORTC_STATIC_MLIR)
+  set(ORTC_LLVM_SUPPORT LLVMSupport)
+endif()
