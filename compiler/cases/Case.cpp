@@ -115,13 +115,13 @@ std::optional<Case> readCase(const std::string& folder, Diagnostics& diagnostics
   result.modelPath = (fs::path(folder) / "model.onnx").string();
   std::error_code error;
   if (!fs::exists(result.modelPath, error)) {
-    diagnostics.setFile(folder);
+    Diagnostics::FileScope scope(diagnostics, folder);
     diagnostics.error({}, "not a case: the folder has no model.onnx");
     return std::nullopt;
   }
   const std::string expectPath = (fs::path(folder) / "expect.json").string();
   if (fs::exists(expectPath, error)) {
-    diagnostics.setFile(expectPath);
+    Diagnostics::FileScope scope(diagnostics, expectPath);
     std::shared_ptr<llvm::MemoryBuffer> json = onnx::mapFile(expectPath, {}, diagnostics);
     if (!json) return std::nullopt;
     std::optional<Expectation> expect = parseExpectation(json->getBuffer(), diagnostics);

@@ -306,7 +306,7 @@ std::vector<uint8_t> formatNpy(const HostTensor& tensor) {
 
 std::optional<HostTensor> readNpyFile(const std::string& path, DType wanted,
                                       Diagnostics& diagnostics) {
-  diagnostics.setFile(path);
+  Diagnostics::FileScope scope(diagnostics, path);
   std::shared_ptr<llvm::MemoryBuffer> buffer = onnx::mapFile(path, {}, diagnostics);
   return buffer ? parseNpy(onnx::bytesOf(*buffer), wanted, {}, diagnostics) : std::nullopt;
 }
@@ -317,7 +317,7 @@ bool writeNpyFile(const std::string& path, const HostTensor& tensor, Diagnostics
   out.write(reinterpret_cast<const char*>(bytes.data()),
             static_cast<std::streamsize>(bytes.size()));
   if (out.flush()) return true;
-  diagnostics.setFile(path);
+  Diagnostics::FileScope scope(diagnostics, path);
   diagnostics.error({}, "cannot write the file");
   return false;
 }

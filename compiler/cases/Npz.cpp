@@ -307,7 +307,7 @@ std::vector<uint8_t> formatNpz(const NamedTensors& tensors, bool compress) {
 std::optional<NamedTensors> readNpzFile(const std::string& path,
                                         const std::function<DType(const std::string&)>& wanted,
                                         Diagnostics& diagnostics) {
-  diagnostics.setFile(path);
+  Diagnostics::FileScope scope(diagnostics, path);
   std::shared_ptr<llvm::MemoryBuffer> buffer = onnx::mapFile(path, {}, diagnostics);
   return buffer ? parseNpz(onnx::bytesOf(*buffer), wanted, diagnostics) : std::nullopt;
 }
@@ -319,7 +319,7 @@ bool writeNpzFile(const std::string& path, const NamedTensors& tensors, Diagnost
   out.write(reinterpret_cast<const char*>(bytes.data()),
             static_cast<std::streamsize>(bytes.size()));
   if (out.flush()) return true;
-  diagnostics.setFile(path);
+  Diagnostics::FileScope scope(diagnostics, path);
   diagnostics.error({}, "cannot write the file");
   return false;
 }

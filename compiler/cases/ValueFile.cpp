@@ -224,7 +224,7 @@ void fill(onnx_proto::OptionalProto& proto, const HostValue& value) {
 
 std::optional<HostValue> readValueFile(const std::string& path, onnx::Type::Kind kind,
                                        Diagnostics& diagnostics) {
-  diagnostics.setFile(path);
+  Diagnostics::FileScope scope(diagnostics, path);
   std::shared_ptr<onnx::FileSet> files = onnx::FileSet::open(path, diagnostics);
   if (!files) return std::nullopt;
   const auto read = [&]<typename Proto>(onnx::RootMessage root) -> std::optional<HostValue> {
@@ -245,7 +245,7 @@ std::optional<HostValue> readValueFile(const std::string& path, onnx::Type::Kind
 
 bool writeValueFile(const std::string& path, const HostValue& value, onnx::Type::Kind kind,
                     Diagnostics& diagnostics) {
-  diagnostics.setFile(path);
+  Diagnostics::FileScope scope(diagnostics, path);
   std::string bytes;
   bool ok = true;
   using Kind = onnx::Type::Kind;
