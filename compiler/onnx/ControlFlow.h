@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control flow on tensors: branches whose results differ in static sizes, and the sizes that follow a tensor.
+#pragma once
+#include "compiler/onnx/NodeBuilder.h"
+
+namespace ortc::opdef {
+
+/// The branches of an If give results of different ranks, and what is known of the sizes does not decide which branch
+/// is taken. Thrown with the condition; the importer then moves the rest of the graph into both branches.
+struct BranchRankError {
+  mlir::Value condition; // i1
+  std::string detail;    // "output 0 is f32[2,3] in one branch and f32[6] in the other"
+};
+
+/// scf.if: each callback builds one branch and gives its results. Sizes that differ become dynamic. Throws
+/// BranchRankError when ranks differ, and leaves nothing behind then.
+std::vector<Tensor> buildIf(mlir::OpBuilder& b, mlir::Location loc, mlir::Value condition,
+                            llvm::function_ref<std::vector<Tensor>()> then,
+                            llvm::function_ref<std::vector<Tensor>()> otherwise);
+
+/// A list of values for scf results or arguments: each tensor is followed by its dynamic sizes.
+llvm::SmallVector<mlir::Value> withSizes(mlir::OpBuilder& b, llvm::ArrayRef<Tensor> tensors);
+/// `value` with the given, more dynamic type.
+mlir::Value castTo(mlir::OpBuilder& b, mlir::Location loc, mlir::Value value, mlir::Type type);
+
+} // namespace ortc::opdef

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks the graph, calls one op definition per node, expands functions, and keeps names in scopes. An error in one node
+// ends the import: what follows would be errors about the error.
+#include "compiler/onnx/GraphImporter.h"
+#include "compiler/evaluate/Simplify.h"
+#include "compiler/onnx/ControlFlow.h"
+#include "compiler/onnx/NodeBuilder.h"
+#include <unordered_map>
+
+using namespace mlir;
+
+namespace ortc {
+namespace {
+
+using namespace opdef;
+
+/// How often the rest of a graph may be copied into the branches of an If, counted in nodes.
+constexpr uint64_t kCopiedNodesBudget = 200000;
+
+struct ImportFailure {}; // already reported
+
+class Importer final : public GraphImporter {
+public:
+  Importer(const onnx::OnnxFile& file, MLIRContext& context, const ImportOptions& options, Diagnostics& diagnostics)
+      : file(file), options(options), diagnostics(diagnostics), b(&context) {}
+
+  OwningOpRef<ModuleOp> run() {
+    OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
+    try {
+      importMain(*module);
+    } catch (ImportFailure&) {
+      return nullptr;
+    }
+    return module;
+  }
+
+  std::vector<Tensor> importSubgraph(const Graph& graph, ArrayRef<Tensor> arguments) override {
+    if (arguments.size() != graph.inputs.size())
+      throw NodeError{fmt::format("the subgraph has {} inputs, but {} are given", graph.inputs.size(), arguments.size()), {}};
+    Scope scope(*this);
+    for (auto [info, t] : llvm::zip(graph.inputs, arguments)) scopes.back()[info.name] = t;
+    addInitializers(graph);
+    return importFrom(graph, graph.nodes, 0);
+  }
+
+  Value simplify(Value built) override { return simplifyBuilt(b, built); }
+
+private:
+  using Names = std::unordered_map<std::string, Tensor>;
+  struct Scope {
+    Importer& i;
+    explicit Scope(Importer& i) : i(i) { i.scopes.emplace_back(); }
+    ~Scope() { i.scopes.pop_back(); }
+  };
+
+  const onnx::OnnxFile& file;
+  const ImportOptions& options;
+  Diagnostics& diagnostics;
+  OpBuilder b;
+  std::vector<Names> scopes;
+  uint64_t copiedNodes = 0;
+  std::vector<const onnx::Function*> calls; // functions being expanded
+  llvm::StringMap<unsigned> usedDims;
+
+  template <typename... T> [[noreturn]] void fail(std::string_view where, fmt::format_string<T...> format, T&&... args) {
+    diagnostics.error(where, format, std::forward<T>(args)...);
+    throw ImportFailure();
+  }
+
+  const Tensor* find(const std::string& name) {
+    for (size_t s = scopes.size(); s-- > 0;)
+      if (auto it = scopes[s].find(name); it != scopes[s].end()) return &it->second;
+    return nullptr;
+  }
+
+  // ---- inputs ----
+
+  Type elementType(DType t, Location loc, const std::string& where) {
+    static const Node none{};
+    try {
+      return NodeBuilder(none, b, loc, *this, {}).typeOf(t);
+    } catch (NodeError& e) {
+      fail(where, "{}", e.message);
+    }
+  }
+
+  Type valueType(const onnx::Type& t, Location loc, const std::string& where) {
+    switch (t.kind) {
+    case onnx::Type::Kind::Sequence: return ListType::get(b.getContext(), valueType(*t.element, loc, where));
+    case onnx::Type::Kind::Map:
+      return MapType::get(b.getContext(), elementType(t.dtype, loc, where), valueType(*t.element, loc, where));
+    case onnx::Type::Kind::Tensor: break;
+    default: fail(where, "values of type {} are not supported", onnx::typeText(t));
+    }
+    if (!t.shape) fail(where, "the rank of this input is not known; fix its sizes with --shape");
+    SmallVector<int64_t> shape;
+    for (const onnx::Dim& d : *t.shape) shape.push_back(d.value.value_or(ShapedType::kDynamic));
+    return RankedTensorType::get(shape, elementType(t.dtype, loc, where));
+  }
+
+  /// The type of an input and its dims by name, from the file and from --shape and --dim.
+  std::pair<Type, ArrayAttr> inputType(const onnx::ValueInfo& info, Location loc) {
+    std::string where = "input " + quoteName(info.name);
+    onnx::Type t = info.type;
+    auto given = options.shapes.find(info.name);
+    if (t.kind == onnx::Type::Kind::Tensor && given != options.shapes.end()) {
+      if (!t.shape) t.shape.emplace(given->second.size());
+      if (t.shape->size() != given->second.size())
+        fail(where, "--shape gives {} sizes, but the input is {}", given->second.size(), onnx::typeText(info.type));
+      for (auto [d, size] : llvm::zip(*t.shape, given->second)) {
+        if (size < 0) continue;
+        if (d.value && *d.value != size)
+          fail(where, "--shape gives {} where the model says {}", size, *d.value);
+        d.value = size;
+      }
+    }
+    SmallVector<mlir::Attribute> names;
+    if (t.kind == onnx::Type::Kind::Tensor && t.shape)
+      for (auto [i, d] : llvm::enumerate(*t.shape)) {
+        if (d.value) {
+          names.push_back(b.getUnitAttr());
+          continue;
+        }
+        std::string name = d.param.empty() ? info.name + "." + std::to_string(i) : d.param;
+        auto bounds = options.dims.find(name);
+        if (bounds != options.dims.end()) {
+          usedDims[name]++;
+          if (bounds->second.first == bounds->second.second) {
+            d.value = bounds->second.first;
+            names.push_back(b.getUnitAttr());
+            continue;
+          }
+        }
+        names.push_back(b.getStringAttr(name));
+      }
+    return {valueType(t, loc, where), b.getArrayAttr(names)};
+  }
+
+  void importMain(ModuleOp module) {
+    const Graph& graph = file.model().graph;
+    for (auto& [name, sizes] : options.shapes)
+      if (llvm::none_of(graph.inputs, [&](auto& i) { return i.name == name; })) {
+        auto& d = diagnostics.error("", "--shape names {}, which is no input", quoteName(name));
+        for (const onnx::ValueInfo* i : graph.dataInputs()) d.note("input {} is {}", quoteName(i->name), onnx::typeText(i->type));
+        throw ImportFailure();
+      }
+    std::vector<const onnx::ValueInfo*> inputs = graph.dataInputs();
+    b.setInsertionPointToEnd(module.getBody());
+    SmallVector<Type> types;
+    SmallVector<DictionaryAttr> attrs;
+    for (const onnx::ValueInfo* info : inputs) {
+      auto [type, dims] = inputType(*info, b.getUnknownLoc());
+      types.push_back(type);
+      attrs.push_back(b.getDictionaryAttr({b.getNamedAttr("ortc.name", b.getStringAttr(info->name)),
+                                           b.getNamedAttr("ortc.dtype", b.getI64IntegerAttr(static_cast<int64_t>(info->type.dtype))),
+                                           b.getNamedAttr("ortc.dims", dims)}));
+    }
+    for (auto& [name, range] : options.dims)
+      if (!usedDims.count(name)) fail("", "--dim names {}, which is no dimension of an input", quoteName(name));
+    auto function = b.create<func::FuncOp>(b.getUnknownLoc(), "main", b.getFunctionType(types, {}));
+    Block* entry = function.addEntryBlock();
+    function.setAllArgAttrs(ArrayRef<DictionaryAttr>(attrs));
+    b.setInsertionPointToStart(entry);
+    // Named dims in order of the inputs, so that the order in the bundle is that of the file.
+    SmallVector<StringRef> order;
+    for (DictionaryAttr a : attrs)
+      for (mlir::Attribute d : a.getAs<ArrayAttr>("ortc.dims"))
+        if (auto s = dyn_cast<StringAttr>(d); s && !llvm::is_contained(order, s.getValue())) order.push_back(s.getValue());
+    for (StringRef name : order) {
+      auto bounds = options.dims.find(name.str());
+      int64_t lo = bounds == options.dims.end() ? 0 : bounds->second.first, hi = bounds == options.dims.end() ? INT64_MAX : bounds->second.second;
+      b.create<DimOp>(b.getUnknownLoc(), b.getIndexType(), name, lo, hi, 1);
+    }
+    Scope scope(*this);
+    for (auto [info, arg] : llvm::zip(inputs, entry->getArguments())) scopes.back()[info->name] = {arg, info->type.dtype};
+    addInitializers(graph);
+    std::vector<Tensor> outputs = importFrom(graph, graph.nodes, 0);
+    SmallVector<Value> results;
+    SmallVector<DictionaryAttr> resultAttrs;
+    for (auto [info, t] : llvm::zip(graph.outputs, outputs)) {
+      results.push_back(t.value);
+      if (info.type.dtype != DType::Undefined && info.type.kind == onnx::Type::Kind::Tensor && info.type.dtype != t.dtype)
+        diagnostics.warning("output " + quoteName(info.name), "the file says {}, but it is computed as {}", dtypeName(info.type.dtype), dtypeName(t.dtype));
+      resultAttrs.push_back(b.getDictionaryAttr({b.getNamedAttr("ortc.name", b.getStringAttr(info.name)),
+                                                 b.getNamedAttr("ortc.dtype", b.getI64IntegerAttr(static_cast<int64_t>(t.dtype)))}));
+    }
+    b.create<func::ReturnOp>(b.getUnknownLoc(), results);
+    function.setFunctionType(b.getFunctionType(types, ValueRange(results).getTypes()));
+    function.setAllResultAttrs(ArrayRef<DictionaryAttr>(resultAttrs));
+  }
+
+  void addInitializers(const Graph& graph) {
+    static const Node none{};
+    for (const TensorData& t : graph.initializers) {
+      // An initializer that the caller may override is a constant: its default is what the model computes with.
+      Location loc = NameLoc::get(b.getStringAttr("initializer " + quoteName(t.name)));
+      try {
+        scopes.back()[t.name] = NodeBuilder(none, b, loc, *this, {}).constant(t);
+      } catch (NodeError& e) {
+        fail("initializer " + quoteName(t.name), "{}", e.message);
+      }
+    }
+    for (const onnx::SparseTensor& s : graph.sparseInitializers)
+      scopes.back()[s.values.name] = {denseFrom(s), s.values.dtype};
+  }
+
+  Value denseFrom(const onnx::SparseTensor& s) {
+    static const Node none{};
+    Location loc = NameLoc::get(b.getStringAttr("initializer " + quoteName(s.values.name)));
+    NodeBuilder n(none, b, loc, *this, {});
+    HostTensor t(n.typeOf(s.values.dtype), ArrayRef<int64_t>(s.dims.data(), s.dims.size()));
+    unsigned width = storageBytes(t.elementType);
+    const auto* at = reinterpret_cast<const char*>(s.indices.bytes.data());
+    for (int64_t i = 0, count = s.values.elementCount(); i < count; ++i) {
+      int64_t linear = 0, value;
+      int64_t rank = s.indices.dims.size() == 2 ? static_cast<int64_t>(s.dims.size()) : 1;
+      for (int64_t d = 0; d < rank; ++d) { // indices are linear, or one tuple per value
+        std::memcpy(&value, at + (i * rank + d) * 8, 8);
+        if (value < 0 || (rank > 1 ? value >= s.dims[d] : value >= t.size()))
+          fail("initializer " + quoteName(s.values.name), "index {} of the sparse tensor is out of range", value);
+        linear = rank > 1 ? linear * s.dims[d] + value : value;
+      }
+      std::memcpy(t.data.get() + linear * width, s.values.bytes.data() + i * width, width);
+    }
+    return n.constant(t, s.values.dtype).value;
+  }
+
+  // ---- nodes ----
+
+  /// Imports nodes[from...] and gives the graph's outputs.
+  std::vector<Tensor> importFrom(const Graph& graph, const std::vector<Node>& nodes, size_t from) {
+    for (size_t i = from; i < nodes.size(); ++i) {
+      try {
+        importNode(nodes[i]);
+      } catch (BranchRankError& e) {
+        return importRestInBranches(graph, nodes, i, e);
+      }
+    }
+    std::vector<Tensor> outputs;
+    for (const onnx::ValueInfo& o : graph.outputs) {
+      const Tensor* t = find(o.name);
+      if (!t) fail("output " + quoteName(o.name), "nothing produces it");
+      outputs.push_back(*t);
+    }
+    return outputs;
+  }
+
+  /// The If at nodes[i] has results of different ranks: each branch gets its own copy of what follows.
+  std::vector<Tensor> importRestInBranches(const Graph& graph, const std::vector<Node>& nodes, size_t i, BranchRankError& e) {
+    const Node& node = nodes[i];
+    copiedNodes += nodes.size() - i;
+    auto refuse = [&](const std::string& why) {
+      auto& d = diagnostics.error(node.describe(), "{}, and what is known of the sizes does not tell which is taken", e.detail);
+      d.note("{}", why);
+      d.help("fix the sizes that its condition is computed from with --shape");
+      throw ImportFailure();
+    };
+    if (copiedNodes > kCopiedNodesBudget) refuse("copying the rest of the graph into both branches would make it too large");
+    auto branch = [&](const char* name) {
+      return [&, name]() -> std::vector<Tensor> {
+        Scope scope(*this);
+        std::vector<Tensor> results = importSubgraph(node.attribute(name)->graph(), {});
+        for (auto [output, t] : llvm::zip(node.outputs, results)) scopes.back()[output] = t;
+        return importFrom(graph, nodes, i + 1);
+      };
+    };
+    Location loc = locationOf(node);
+    try {
+      return buildIf(b, loc, e.condition, branch("then_branch"), branch("else_branch"));
+    } catch (BranchRankError& outer) {
+      refuse("the graph's outputs have different ranks, too: " + outer.detail);
+    } catch (NodeError& error) {
+      report(node, error);
+    }
+    llvm_unreachable("reported");
+  }
+
+  Location locationOf(const Node& node) {
+    std::string where = node.describe();
+    for (const onnx::Function* f : llvm::reverse(calls)) where += " in function '" + f->name + "'";
+    return NameLoc::get(b.getStringAttr(where));
+  }
+
+  [[noreturn]] void report(const Node& node, NodeError& e) {
+    Diagnostic d;
+    d.severity = Severity::Error;
+    d.file = diagnostics.file();
+    d.location = node.describe();
+    d.message = e.message;
+    d.lines = e.lines;
+    diagnostics.report(std::move(d));
+    throw ImportFailure();
+  }
+
+  void importNode(const Node& node) {
+    std::vector<Tensor> inputs;
+    for (const std::string& name : node.inputs) {
+      const Tensor* t = name.empty() ? nullptr : find(name);
+      if (!name.empty() && !t) fail(node.describe(), "input {} is not there", quoteName(name));
+      inputs.push_back(t ? *t : Tensor());
+    }
+    std::vector<Tensor> outputs;
+    if (node.function) {
+      outputs = expand(node, file.model().functions[*node.function], inputs);
+    } else {
+      const OpDefinition* definition = OpRegistry::find(node.domain, node.opType);
+      if (!definition) {
+        auto& d = diagnostics.error(node.describe(), "operator {} is not supported{}", quoteName(node.opType),
+                                    node.domain.empty() ? "" : " (domain " + quoteName(node.domain) + ")");
+        d.help("`ortc ops` lists what is; compile the part before or after it with --cut-outputs or --cut-inputs");
+        throw ImportFailure();
+      }
+      if (node.opset < definition->versions.front())
+        fail(node.describe(), "operator {} was added in opset {}, but the model imports opset {}", quoteName(node.opType), definition->versions.front(), node.opset);
+      NodeBuilder n(node, b, locationOf(node), *this, std::move(inputs));
+      try {
+        definition->build(n);
+      } catch (NodeError& e) {
+        report(node, e);
+      }
+      outputs = n.takeOutputs();
+    }
+    for (auto [i, name] : llvm::enumerate(node.outputs)) {
+      if (name.empty()) continue;
+      if (i >= outputs.size() || !outputs[i])
+        fail(node.describe(), "output {} ({}) is not computed by this operator here", i, quoteName(name));
+      scopes.back()[name] = outputs[i];
+    }
+  }
+
+  // ---- functions ----
+
+  /// The node with attributes that refer to the function's replaced by the caller's, or by defaults.
+  Node bound(const Node& node, const Node& call, const onnx::Function& f) {
+    Node r = node;
+    r.attributes.clear();
+    for (const onnx::Attribute& a : node.attributes) {
+      if (a.refName.empty()) {
+        r.attributes.push_back(boundGraphs(a, call, f));
+        continue;
+      }
+      const onnx::Attribute* given = call.attribute(a.refName);
+      if (!given)
+        for (const onnx::Attribute& d : f.attributeDefaults)
+          if (d.name == a.refName) given = &d;
+      if (!given) continue; // an optional attribute that nobody set
+      r.attributes.push_back(*given);
+      r.attributes.back().name = a.name;
+    }
+    return r;
+  }
+  onnx::Attribute boundGraphs(const onnx::Attribute& a, const Node& call, const onnx::Function& f) {
+    if (a.graphs.empty()) return a;
+    onnx::Attribute r = a;
+    for (auto& g : r.graphs) {
+      auto copy = std::make_shared<Graph>(*g);
+      for (Node& n : copy->nodes) n = bound(n, call, f);
+      keptGraphs.push_back(copy);
+      g = copy;
+    }
+    return r;
+  }
+  std::vector<std::shared_ptr<Graph>> keptGraphs;
+  std::vector<std::unique_ptr<Graph>> bodies;
+
+  std::vector<Tensor> expand(const Node& call, const onnx::Function& f, ArrayRef<Tensor> inputs) {
+    // The body sees only its own names.
+    std::vector<Names> outer = std::move(scopes);
+    scopes.clear();
+    calls.push_back(&f);
+    auto body = std::make_unique<Graph>();
+    for (const std::string& o : f.outputs) {
+      onnx::ValueInfo info;
+      info.name = o;
+      body->outputs.push_back(info);
+    }
+    for (const Node& n : f.nodes) body->nodes.push_back(bound(n, call, f));
+    std::vector<Tensor> r;
+    {
+      Scope scope(*this);
+      for (auto [i, name] : llvm::enumerate(f.inputs))
+        if (i < inputs.size() && inputs[i]) scopes.back()[name] = inputs[i];
+      // Optional inputs that are absent make the nodes that read them see an absent input.
+      for (Node& n : body->nodes)
+        for (std::string& in : n.inputs)
+          if (llvm::is_contained(f.inputs, in) && !scopes.back().count(in)) in.clear();
+      bodies.push_back(std::move(body));
+      r = importFrom(*bodies.back(), bodies.back()->nodes, 0);
+    }
+    calls.pop_back();
+    scopes = std::move(outer);
+    return r;
+  }
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> importModel(const onnx::OnnxFile& file, MLIRContext& context, const ImportOptions& options,
+                                  Diagnostics& diagnostics) {
+  context.loadDialect<OrtcDialect, func::FuncDialect, linalg::LinalgDialect, tensor::TensorDialect, scf::SCFDialect,
+                      arith::ArithDialect, math::MathDialect, memref::MemRefDialect>();
+  return Importer(file, context, options, diagnostics).run();
+}
+
+} // namespace ortc

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an ONNX model to a func.func of tensor IR (docs/spine.md, section 1).
+#pragma once
+#include "compiler/import/OnnxFile.h"
+#include "compiler/support/Diagnostics.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <map>
+
+namespace ortc {
+
+struct ImportOptions {
+  /// --shape x=1x3x224x224: sizes of an input; -1 leaves a dim as it is.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  /// --dim batch=1..32: bounds of a named dim; equal ends fix it.
+  std::map<std::string, std::pair<int64_t, int64_t>> dims;
+  /// --cut-inputs, --cut-outputs: values of the graph that become its inputs and outputs; empty: as they are.
+  std::vector<std::string> cutInputs, cutOutputs;
+};
+
+/// Null on error, with errors reported. Constants refer to the mapping of `file`, which must outlive the module.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(const onnx::OnnxFile& file, mlir::MLIRContext& context,
+                                              const ImportOptions& options, Diagnostics& diagnostics);
+
+} // namespace ortc
