@@ -182,8 +182,9 @@ Tensor NodeBuilder::generate(ArrayRef<Size> shape, DType result, Body body) {
   return made(op.getResult(0), result);
 }
 
-static Value filled(NodeBuilder& n, ArrayRef<Size> shape, Type type, double init) {
-  Value v = n.literal(init, type).v;
+static Value filled(NodeBuilder& n, ArrayRef<Size> shape, DType dtype, double init) {
+  Type type = n.typeOf(dtype);
+  Value v = n.literal(init, type, unsignedOf(dtype)).v;
   return n.b.create<linalg::FillOp>(n.loc, v, n.empty(shape, type)).getResult(0);
 }
 
@@ -196,7 +197,7 @@ Tensor NodeBuilder::generateReduce(ArrayRef<Size> shape, ArrayRef<Size> window, 
   for (int64_t d = 0; d < all; ++d) (d < outer ? out : win).push_back(b.getAffineDimExpr(d));
   SmallVector<AffineMap> maps{AffineMap::get(all, 0, win, b.getContext()), AffineMap::get(all, 0, out, b.getContext())};
   Value windowShape = empty(window, b.getI1Type()); // carries the extents only
-  auto op = makeGeneric(*this, windowShape, filled(*this, shape, typeOf(result), init), maps, iterators, [&](ValueRange args) {
+  auto op = makeGeneric(*this, windowShape, filled(*this, shape, result, init), maps, iterators, [&](ValueRange args) {
     SmallVector<Scalar> indices;
     for (int64_t d = 0; d < all; ++d) indices.push_back({this, b.create<linalg::IndexOp>(loc, d), false});
     return body(indices, {this, args[1], unsignedOf(result)}).v;
@@ -219,7 +220,7 @@ Tensor NodeBuilder::reduce(Tensor x, ArrayRef<int64_t> axes, bool keepDims, doub
     exprs.push_back(b.getAffineDimExpr(d));
   }
   SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(rank), AffineMap::get(rank, 0, exprs, b.getContext())};
-  auto op = makeGeneric(*this, x.value, filled(*this, kept, x.elementType(), init), maps, iterators, [&](ValueRange args) {
+  auto op = makeGeneric(*this, x.value, filled(*this, kept, x.dtype, init), maps, iterators, [&](ValueRange args) {
     bool isUnsigned = unsignedOf(x.dtype);
     return body({this, args[1], isUnsigned}, {this, args[0], isUnsigned}).v;
   });

@@ -266,10 +266,10 @@ public:
 
 #define ORTC_ONNX_CONCAT_(a, b) a##b
 #define ORTC_ONNX_CONCAT(a, b) ORTC_ONNX_CONCAT_(a, b)
-#define ORTC_ONNX_OP_IN_(domain, name, versions, id)                                                                   \
+#define ORTC_ONNX_OP_IN_(domain, name, changes, id)                                                                    \
   static void ORTC_ONNX_CONCAT(build, id)(::ortc::opdef::NodeBuilder&);                                                 \
   [[maybe_unused]] static const bool ORTC_ONNX_CONCAT(registered, id) = ::ortc::opdef::OpRegistry::add(                 \
-      {domain, name, ::ortc::opdef::versions.versions, ORTC_ONNX_CONCAT(build, id)});                                   \
+      {domain, name, ::ortc::opdef::changes.versions, ORTC_ONNX_CONCAT(build, id)});                                   \
   static void ORTC_ONNX_CONCAT(build, id)(::ortc::opdef::NodeBuilder & n)
 /// Defines an operator of ai.onnx: `ORTC_ONNX_OP("Relu", since(1, 6, 13, 14)) { ... n ... }`.
 #define ORTC_ONNX_OP(name, versions) ORTC_ONNX_OP_IN_("", name, versions, __COUNTER__)

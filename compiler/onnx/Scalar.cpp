@@ -138,9 +138,17 @@ Scalar NodeBuilder::literal(double value, Type type, bool isUnsigned) {
     bool lossy;
     v.convert(f.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
     attr = FloatAttr::get(type, v);
+  } else if (type.isInteger(1)) {
+    attr = b.getBoolAttr(value != 0 && value != -INFINITY);
   } else {
-    attr = b.getIntegerAttr(type, static_cast<int64_t>(value));
-    if (type.isInteger(1)) attr = b.getBoolAttr(value != 0);
+    // Infinities, the neutral elements of max and min, become the ends of the type's range.
+    unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    double top = std::ldexp(1.0, isUnsigned ? width : width - 1);
+    APInt v = value >= top ? (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width))
+              : std::isinf(value) ? (isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width))
+              : value >= 0x1p63   ? APInt(width, static_cast<uint64_t>(value))
+                                  : APInt(width, static_cast<uint64_t>(static_cast<int64_t>(value)), true);
+    attr = b.getIntegerAttr(type, v);
   }
   return {this, b.create<arith::ConstantOp>(loc, attr), isUnsigned};
 }
