@@ -12,16 +12,17 @@
 
 #include "vulkan_device.h"
 
-namespace ORTC_RT_NS {
+namespace ortc_rt {
+inline namespace ORTC_RT_PREFIX {
 namespace {
 
-constexpr uint32_t kSetsPerSubmit = 512; // dispatches recorded before the command buffer is played
-constexpr uint32_t kMaxDownloads = 64;
-constexpr uint32_t kMaxTouched = 64;
-constexpr uint64_t kStagingAlignment = 16;
+constexpr uint32_t sets_per_submit = 512; // dispatches recorded before the command buffer is played
+constexpr uint32_t max_downloads = 64;
+constexpr uint32_t max_touched = 64;
+constexpr uint64_t staging_alignment = 16;
 
 struct Touched {
-  VulkanRange range;
+  vulkan_range range;
   bool written;
 };
 
@@ -30,7 +31,7 @@ struct Download {
   uint64_t at, size;
 };
 
-bool overlap(const VulkanRange& a, const VulkanRange& b) {
+bool overlap(const vulkan_range& a, const vulkan_range& b) {
   return a.buffer == b.buffer && a.offset < b.offset + b.size && b.offset < a.offset + a.size;
 }
 
@@ -40,10 +41,10 @@ unsigned long long ull(uint64_t value) {
 
 } // namespace
 
-struct VulkanContext::State {
-  VulkanShared* shared = nullptr;
-  const VulkanModel* model = nullptr;
-  VulkanBuffer arena, staging;
+struct vulkan_context::State {
+  vulkan_shared* shared = nullptr;
+  const vulkan_model* model = nullptr;
+  vulkan_buffer arena, staging;
   VkCommandPool command_pool = VK_NULL_HANDLE;
   VkCommandBuffer commands = VK_NULL_HANDLE;
   VkDescriptorPool descriptor_pool = VK_NULL_HANDLE;
@@ -53,26 +54,26 @@ struct VulkanContext::State {
   uint64_t staging_used = 0;
   // Ranges that commands since the last barrier touch: a command that does not overlap them needs
   // no barrier.
-  Touched touched[kMaxTouched];
+  Touched touched[max_touched];
   uint32_t num_touched = 0;
-  Download downloads[kMaxDownloads];
+  Download downloads[max_downloads];
   uint32_t num_downloads = 0;
 
-  const VulkanBuffer& buffer(uint32_t index) const { return index == 0 ? arena : shared->weights; }
+  const vulkan_buffer& buffer(uint32_t index) const { return index == 0 ? arena : shared->weights; }
 };
 
-VulkanContext::~VulkanContext() {
+vulkan_context::~vulkan_context() {
   destroy();
 }
 
-void VulkanContext::destroy() {
+void vulkan_context::destroy() {
   if (!state_) return;
   if (state_->shared) {
-    const VulkanApi& vk = state_->shared->vk;
+    const vulkan_api& vk = state_->shared->vk;
     const VkDevice device = state_->shared->device;
     // Nothing is in flight: every submit is waited for before the call that made it returns.
-    state_->shared->destroyBuffer(state_->arena);
-    state_->shared->destroyBuffer(state_->staging);
+    state_->shared->destroy_buffer(state_->arena);
+    state_->shared->destroy_buffer(state_->staging);
     if (state_->fence) vk.DestroyFence(device, state_->fence, nullptr);
     if (state_->descriptor_pool) vk.DestroyDescriptorPool(device, state_->descriptor_pool, nullptr);
     if (state_->command_pool) vk.DestroyCommandPool(device, state_->command_pool, nullptr);
@@ -83,7 +84,7 @@ void VulkanContext::destroy() {
   arena_bytes_ = 0;
 }
 
-void VulkanContext::fail(ortc_status status, const char* format, ...) {
+void vulkan_context::fail(ortc_status status, const char* format, ...) {
   if (status_ != ORTC_OK) return;
   status_ = status;
   va_list arguments;
@@ -92,19 +93,20 @@ void VulkanContext::fail(ortc_status status, const char* format, ...) {
   va_end(arguments);
 }
 
-bool VulkanContext::failed(int result, const char* what) {
+bool vulkan_context::failed(int result, const char* what) {
   if (result == VK_SUCCESS) return false;
   const bool memory =
       result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY;
-  fail(memory ? ORTC_OUT_OF_MEMORY : ORTC_NO_DEVICE, "%s: %s", what, vulkanResultName(result));
+  fail(memory ? ORTC_OUT_OF_MEMORY : ORTC_NO_DEVICE, "%s: %s", what, vulkan_result_name(result));
   return true;
 }
 
-const char* VulkanContext::device_name() const {
+const char* vulkan_context::device_name() const {
   return state_ && state_->shared ? state_->shared->properties.deviceName : "";
 }
 
-ortc_status VulkanContext::create(const VulkanModel& model, const void* weights, int32_t ordinal) {
+ortc_status vulkan_context::create(const vulkan_model& model, const void* weights,
+                                   int32_t ordinal) {
   destroy();
   status_ = ORTC_OK;
   error_[0] = 0;
@@ -114,13 +116,13 @@ ortc_status VulkanContext::create(const VulkanModel& model, const void* weights,
     return status_;
   }
   state_->model = &model;
-  VulkanFault fault;
-  state_->shared = VulkanShared::acquire(model, weights, ordinal, fault);
+  vulkan_fault fault;
+  state_->shared = vulkan_shared::acquire(model, weights, ordinal, fault);
   if (!state_->shared) {
     fail(fault.status, "%s", fault.text);
     return status_;
   }
-  const VulkanApi& vk = state_->shared->vk;
+  const vulkan_api& vk = state_->shared->vk;
   const VkDevice device = state_->shared->device;
   VkCommandPoolCreateInfo pool_info = {};
   pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
@@ -142,10 +144,10 @@ ortc_status VulkanContext::create(const VulkanModel& model, const void* weights,
     if (model.kernels[i].num_bindings > most_bindings)
       most_bindings = model.kernels[i].num_bindings;
   const VkDescriptorPoolSize pool_size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                          kSetsPerSubmit * most_bindings};
+                                          sets_per_submit * most_bindings};
   VkDescriptorPoolCreateInfo sets_info = {};
   sets_info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
-  sets_info.maxSets = kSetsPerSubmit;
+  sets_info.maxSets = sets_per_submit;
   sets_info.poolSizeCount = 1;
   sets_info.pPoolSizes = &pool_size;
   if (failed(vk.CreateDescriptorPool(device, &sets_info, nullptr, &state_->descriptor_pool),
@@ -157,12 +159,12 @@ ortc_status VulkanContext::create(const VulkanModel& model, const void* weights,
   return status_;
 }
 
-ortc_status VulkanContext::reserve(uint64_t arena_bytes, uint64_t staging_bytes) {
+ortc_status vulkan_context::reserve(uint64_t arena_bytes, uint64_t staging_bytes) {
   if (!state_ || !state_->shared) return status_ == ORTC_OK ? ORTC_NO_DEVICE : status_;
   status_ = ORTC_OK;
   error_[0] = 0;
   const struct {
-    VulkanBuffer& buffer;
+    vulkan_buffer& buffer;
     uint64_t bytes;
     bool host_visible;
     const char* what;
@@ -171,10 +173,10 @@ ortc_status VulkanContext::reserve(uint64_t arena_bytes, uint64_t staging_bytes)
       {state_->staging, staging_bytes < 4096 ? 4096 : staging_bytes, true, "staging buffer"}};
   for (const auto& want : wanted) {
     if (want.buffer.size >= want.bytes) continue;
-    state_->shared->destroyBuffer(want.buffer);
-    VulkanFault fault;
-    if (!state_->shared->createBuffer(want.buffer, want.bytes, want.host_visible, want.what,
-                                      fault)) {
+    state_->shared->destroy_buffer(want.buffer);
+    vulkan_fault fault;
+    if (!state_->shared->create_buffer(want.buffer, want.bytes, want.host_visible, want.what,
+                                       fault)) {
       fail(fault.status, "%s", fault.text);
       break;
     }
@@ -183,7 +185,7 @@ ortc_status VulkanContext::reserve(uint64_t arena_bytes, uint64_t staging_bytes)
   return status_;
 }
 
-bool VulkanContext::begin() {
+bool vulkan_context::begin() {
   if (!state_ || !state_->shared || !state_->arena.buffer || !state_->staging.buffer) {
     fail(ORTC_NEED_RESERVE, "the context has no arena; call reserve first");
     return false;
@@ -197,14 +199,14 @@ bool VulkanContext::begin() {
 
 // Opens the command buffer when it is not, and makes sure that `bytes` of staging are left, by
 // playing what is recorded when they are not.
-bool VulkanContext::room(uint64_t bytes) {
+bool vulkan_context::room(uint64_t bytes) {
   if (status_ != ORTC_OK) return false;
   State& s = *state_;
-  if (s.recording && (s.staging_used + bytes > s.staging.size || s.num_sets == kSetsPerSubmit)) {
+  if (s.recording && (s.staging_used + bytes > s.staging.size || s.num_sets == sets_per_submit)) {
     if (!flush()) return false;
   }
   if (s.recording) return true;
-  const VulkanApi& vk = s.shared->vk;
+  const vulkan_api& vk = s.shared->vk;
   VkCommandBufferBeginInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
@@ -220,9 +222,9 @@ bool VulkanContext::room(uint64_t bytes) {
 
 // Puts a barrier before the next command when it touches what earlier ones wrote, or writes what
 // earlier ones read.
-void VulkanContext::order(const VulkanRange* ranges, uint32_t count, uint32_t writes) {
+void vulkan_context::order(const vulkan_range* ranges, uint32_t count, uint32_t writes) {
   State& s = *state_;
-  bool barrier = s.num_touched + count > kMaxTouched;
+  bool barrier = s.num_touched + count > max_touched;
   for (uint32_t i = 0; i < count && !barrier; ++i)
     for (uint32_t t = 0; t < s.num_touched && !barrier; ++t)
       barrier =
@@ -244,7 +246,7 @@ void VulkanContext::order(const VulkanRange* ranges, uint32_t count, uint32_t wr
     s.touched[s.num_touched++] = {ranges[i], (writes >> i & 1) != 0};
 }
 
-bool VulkanContext::checkRange(const VulkanRange& range, const char* what) {
+bool vulkan_context::check_range(const vulkan_range& range, const char* what) {
   if (status_ != ORTC_OK) return false;
   const uint64_t size = range.buffer > 1 ? 0 : state_->buffer(range.buffer).size;
   if (range.offset <= size && range.size <= size - range.offset) return true;
@@ -254,8 +256,8 @@ bool VulkanContext::checkRange(const VulkanRange& range, const char* what) {
   return false;
 }
 
-void VulkanContext::upload(const VulkanRange& to, const void* from) {
-  if (!checkRange(to, "upload")) return;
+void vulkan_context::upload(const vulkan_range& to, const void* from) {
+  if (!check_range(to, "upload")) return;
   State& s = *state_;
   for (uint64_t done = 0; done < to.size;) {
     const uint64_t left = to.size - done;
@@ -263,61 +265,62 @@ void VulkanContext::upload(const VulkanRange& to, const void* from) {
     if (!room(piece)) return;
     std::memcpy(static_cast<char*>(s.staging.mapped) + s.staging_used,
                 static_cast<const char*>(from) + done, size_t(piece));
-    const VulkanRange part = {to.buffer, to.offset + done, piece};
+    const vulkan_range part = {to.buffer, to.offset + done, piece};
     order(&part, 1, 1);
     const VkBufferCopy region = {s.staging_used, part.offset, piece};
     s.shared->vk.CmdCopyBuffer(s.commands, s.staging.buffer, s.buffer(to.buffer).buffer, 1,
                                &region);
-    s.staging_used += (piece + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
+    s.staging_used += (piece + staging_alignment - 1) / staging_alignment * staging_alignment;
     done += piece;
   }
 }
 
-void VulkanContext::download(void* to, const VulkanRange& from) {
-  if (!checkRange(from, "download")) return;
+void vulkan_context::download(void* to, const vulkan_range& from) {
+  if (!check_range(from, "download")) return;
   State& s = *state_;
   for (uint64_t done = 0; done < from.size;) {
     const uint64_t left = from.size - done;
     const uint64_t piece = left < s.staging.size ? left : s.staging.size;
-    if (s.num_downloads == kMaxDownloads && !flush()) return;
+    if (s.num_downloads == max_downloads && !flush()) return;
     if (!room(piece)) return;
-    const VulkanRange part = {from.buffer, from.offset + done, piece};
+    const vulkan_range part = {from.buffer, from.offset + done, piece};
     order(&part, 1, 0);
     const VkBufferCopy region = {part.offset, s.staging_used, piece};
     s.shared->vk.CmdCopyBuffer(s.commands, s.buffer(from.buffer).buffer, s.staging.buffer, 1,
                                &region);
     s.downloads[s.num_downloads++] = {static_cast<char*>(to) + done, s.staging_used, piece};
-    s.staging_used += (piece + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
+    s.staging_used += (piece + staging_alignment - 1) / staging_alignment * staging_alignment;
     done += piece;
   }
 }
 
-void VulkanContext::copy(const VulkanRange& to, uint64_t from_offset, uint32_t from_buffer) {
-  const VulkanRange ranges[] = {{from_buffer, from_offset, to.size}, to};
-  if (!checkRange(to, "copy") || !checkRange(ranges[0], "copy") || to.size == 0 || !room(0)) return;
+void vulkan_context::copy(const vulkan_range& to, uint64_t from_offset, uint32_t from_buffer) {
+  const vulkan_range ranges[] = {{from_buffer, from_offset, to.size}, to};
+  if (!check_range(to, "copy") || !check_range(ranges[0], "copy") || to.size == 0 || !room(0))
+    return;
   order(ranges, 2, 2);
   const VkBufferCopy region = {from_offset, to.offset, to.size};
   state_->shared->vk.CmdCopyBuffer(state_->commands, state_->buffer(from_buffer).buffer,
                                    state_->buffer(to.buffer).buffer, 1, &region);
 }
 
-void VulkanContext::fill(const VulkanRange& range, uint32_t word) {
-  if (!checkRange(range, "fill") || range.size == 0 || !room(0)) return;
+void vulkan_context::fill(const vulkan_range& range, uint32_t word) {
+  if (!check_range(range, "fill") || range.size == 0 || !room(0)) return;
   order(&range, 1, 1);
   state_->shared->vk.CmdFillBuffer(state_->commands, state_->buffer(range.buffer).buffer,
                                    range.offset, range.size, word);
 }
 
-void VulkanContext::dispatch(uint32_t kernel, const VulkanRange* bindings, uint32_t num_bindings,
-                             const void* push, uint32_t push_bytes, uint32_t groups_x,
-                             uint32_t groups_y, uint32_t groups_z) {
+void vulkan_context::dispatch(uint32_t kernel, const vulkan_range* bindings, uint32_t num_bindings,
+                              const void* push, uint32_t push_bytes, uint32_t groups_x,
+                              uint32_t groups_y, uint32_t groups_z) {
   if (status_ != ORTC_OK || groups_x == 0 || groups_y == 0 || groups_z == 0) return;
   State& s = *state_;
   if (kernel >= s.model->num_kernels) {
     fail(ORTC_INVALID_ARGUMENT, "there is no kernel %u", kernel);
     return;
   }
-  const VulkanKernel& k = s.model->kernels[kernel];
+  const vulkan_kernel& k = s.model->kernels[kernel];
   const VkPhysicalDeviceLimits& limits = s.shared->properties.limits;
   if (num_bindings != k.num_bindings || push_bytes != k.push_bytes) {
     fail(ORTC_INVALID_ARGUMENT,
@@ -333,10 +336,10 @@ void VulkanContext::dispatch(uint32_t kernel, const VulkanRange* bindings, uint3
            limits.maxComputeWorkGroupCount[i]);
       return;
     }
-  VkDescriptorBufferInfo buffers[kVulkanMaxBindings];
+  VkDescriptorBufferInfo buffers[VULKAN_MAX_BINDINGS];
   for (uint32_t i = 0; i < num_bindings; ++i) {
-    const VulkanRange& range = bindings[i];
-    if (!checkRange(range, k.name)) return;
+    const vulkan_range& range = bindings[i];
+    if (!check_range(range, k.name)) return;
     if (range.size > limits.maxStorageBufferRange || range.size == 0 ||
         range.offset % limits.minStorageBufferOffsetAlignment != 0) {
       fail(ORTC_RUN_ERROR,
@@ -350,8 +353,8 @@ void VulkanContext::dispatch(uint32_t kernel, const VulkanRange* bindings, uint3
   }
   if (!room(0)) return;
 
-  const VulkanApi& vk = s.shared->vk;
-  const VulkanPipeline& pipeline = s.shared->pipelines[kernel];
+  const vulkan_api& vk = s.shared->vk;
+  const vulkan_pipeline& pipeline = s.shared->pipelines[kernel];
   VkDescriptorSet set = VK_NULL_HANDLE;
   VkDescriptorSetAllocateInfo set_info = {};
   set_info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
@@ -360,7 +363,7 @@ void VulkanContext::dispatch(uint32_t kernel, const VulkanRange* bindings, uint3
   set_info.pSetLayouts = &pipeline.set_layout;
   if (failed(vk.AllocateDescriptorSets(s.shared->device, &set_info, &set), k.name)) return;
   ++s.num_sets;
-  VkWriteDescriptorSet writes[kVulkanMaxBindings] = {};
+  VkWriteDescriptorSet writes[VULKAN_MAX_BINDINGS] = {};
   for (uint32_t i = 0; i < num_bindings; ++i) {
     writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     writes[i].dstSet = set;
@@ -381,11 +384,11 @@ void VulkanContext::dispatch(uint32_t kernel, const VulkanRange* bindings, uint3
   ++num_dispatches_;
 }
 
-bool VulkanContext::flush() {
+bool vulkan_context::flush() {
   if (status_ != ORTC_OK) return false;
   State& s = *state_;
   if (!s.recording) return true;
-  const VulkanApi& vk = s.shared->vk;
+  const vulkan_api& vk = s.shared->vk;
   // What shaders and copies wrote becomes visible to the host and to the next submit.
   VkMemoryBarrier barrier = {};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -411,7 +414,7 @@ bool VulkanContext::flush() {
   return true;
 }
 
-ortc_status VulkanContext::finish() {
+ortc_status vulkan_context::finish() {
   flush();
   if (state_ && state_->recording) {
     // A failed run leaves commands behind; drop them.
@@ -421,4 +424,5 @@ ortc_status VulkanContext::finish() {
   return status_;
 }
 
-} // namespace ORTC_RT_NS
+} // namespace ORTC_RT_PREFIX
+} // namespace ortc_rt

@@ -10,13 +10,14 @@
 #include <cstring>
 #include <new>
 
-namespace ORTC_RT_NS {
+namespace ortc_rt {
+inline namespace ORTC_RT_PREFIX {
 namespace {
 
 std::mutex shared_lock;
-VulkanShared* shared_list = nullptr;
+vulkan_shared* shared_list = nullptr;
 
-constexpr uint64_t kWeightsPiece = uint64_t(16) << 20; // staging for the upload of weights
+constexpr uint64_t weights_piece = uint64_t(16) << 20; // staging for the upload of weights
 
 int rank(VkPhysicalDeviceType type) {
   switch (type) {
@@ -34,7 +35,7 @@ unsigned long long ull(uint64_t value) {
 
 } // namespace
 
-bool VulkanFault::set(ortc_status code, const char* format, ...) {
+bool vulkan_fault::set(ortc_status code, const char* format, ...) {
   if (status != ORTC_OK) return false;
   status = code;
   va_list arguments;
@@ -44,15 +45,15 @@ bool VulkanFault::set(ortc_status code, const char* format, ...) {
   return false;
 }
 
-VulkanShared* VulkanShared::acquire(const VulkanModel& model, const void* weights, int32_t ordinal,
-                                    VulkanFault& fault) {
+vulkan_shared* vulkan_shared::acquire(const vulkan_model& model, const void* weights,
+                                      int32_t ordinal, vulkan_fault& fault) {
   const std::lock_guard<std::mutex> lock(shared_lock);
-  for (VulkanShared* shared = shared_list; shared; shared = shared->next_)
+  for (vulkan_shared* shared = shared_list; shared; shared = shared->next_)
     if (shared->model_ == &model && shared->ordinal_ == ordinal) {
       ++shared->users_;
       return shared;
     }
-  VulkanShared* shared = new (std::nothrow) VulkanShared;
+  vulkan_shared* shared = new (std::nothrow) vulkan_shared;
   if (!shared) {
     fault.set(ORTC_OUT_OF_MEMORY, "out of host memory");
     return nullptr;
@@ -60,8 +61,8 @@ VulkanShared* VulkanShared::acquire(const VulkanModel& model, const void* weight
   shared->model_ = &model;
   shared->ordinal_ = ordinal;
   shared->users_ = 1;
-  if (!shared->openInstance(fault) || !shared->pickDevice(fault) || !shared->openDevice(fault) ||
-      !shared->createPipelines(fault) || !shared->uploadWeights(weights, fault)) {
+  if (!shared->open_instance(fault) || !shared->pick_device(fault) || !shared->open_device(fault) ||
+      !shared->create_pipelines(fault) || !shared->upload_weights(weights, fault)) {
     delete shared;
     return nullptr;
   }
@@ -70,10 +71,10 @@ VulkanShared* VulkanShared::acquire(const VulkanModel& model, const void* weight
   return shared;
 }
 
-void VulkanShared::release() {
+void vulkan_shared::release() {
   const std::lock_guard<std::mutex> lock(shared_lock);
   if (--users_ != 0) return;
-  for (VulkanShared** link = &shared_list; *link; link = &(*link)->next_)
+  for (vulkan_shared** link = &shared_list; *link; link = &(*link)->next_)
     if (*link == this) {
       *link = next_;
       break;
@@ -81,11 +82,11 @@ void VulkanShared::release() {
   delete this;
 }
 
-VulkanShared::~VulkanShared() {
+vulkan_shared::~vulkan_shared() {
   if (device) {
     vk.DeviceWaitIdle(device);
-    destroyBuffer(weights);
-    for (const VulkanPipeline& pipeline : pipelines) {
+    destroy_buffer(weights);
+    for (const vulkan_pipeline& pipeline : pipelines) {
       vk.DestroyPipeline(device, pipeline.pipeline, nullptr);
       vk.DestroyPipelineLayout(device, pipeline.layout, nullptr);
       vk.DestroyDescriptorSetLayout(device, pipeline.set_layout, nullptr);
@@ -95,8 +96,8 @@ VulkanShared::~VulkanShared() {
   if (instance) vk.DestroyInstance(instance, nullptr);
 }
 
-bool VulkanShared::openInstance(VulkanFault& fault) {
-  if (!loadVulkan(vk))
+bool vulkan_shared::open_instance(vulkan_fault& fault) {
+  if (!load_vulkan(vk))
     return fault.set(ORTC_NO_DEVICE, "no Vulkan loader (libvulkan) on this machine");
   uint32_t version = VK_API_VERSION_1_0;
   if (vk.EnumerateInstanceVersion) vk.EnumerateInstanceVersion(&version);
@@ -113,12 +114,12 @@ bool VulkanShared::openInstance(VulkanFault& fault) {
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
     return fault.set(ORTC_NO_DEVICE, "no Vulkan driver (ICD) on this machine");
   if (result != VK_SUCCESS)
-    return fault.set(ORTC_NO_DEVICE, "vkCreateInstance: %s", vulkanResultName(result));
-  loadVulkanInstance(vk, instance);
+    return fault.set(ORTC_NO_DEVICE, "vkCreateInstance: %s", vulkan_result_name(result));
+  load_vulkan_instance(vk, instance);
   return true;
 }
 
-bool VulkanShared::pickDevice(VulkanFault& fault) {
+bool vulkan_shared::pick_device(vulkan_fault& fault) {
   uint32_t count = 0;
   VkResult result = vk.EnumeratePhysicalDevices(instance, &count, nullptr);
   if (result != VK_SUCCESS || count == 0)
@@ -126,7 +127,7 @@ bool VulkanShared::pickDevice(VulkanFault& fault) {
   std::vector<VkPhysicalDevice> devices(count);
   result = vk.EnumeratePhysicalDevices(instance, &count, devices.data());
   if (result < 0)
-    return fault.set(ORTC_NO_DEVICE, "vkEnumeratePhysicalDevices: %s", vulkanResultName(result));
+    return fault.set(ORTC_NO_DEVICE, "vkEnumeratePhysicalDevices: %s", vulkan_result_name(result));
   if (ordinal_ >= 0) {
     if (uint32_t(ordinal_) >= count)
       return fault.set(ORTC_NO_DEVICE, "device %d was asked for, but there are %u", int(ordinal_),
@@ -162,7 +163,7 @@ bool VulkanShared::pickDevice(VulkanFault& fault) {
       {"storage buffers in a kernel", limits.maxPerStageDescriptorStorageBuffers, 0},
   };
   for (uint32_t i = 0; i < model_->num_kernels; ++i) {
-    const VulkanKernel& kernel = model_->kernels[i];
+    const vulkan_kernel& kernel = model_->kernels[i];
     if (kernel.push_bytes > checks[2].needs) checks[2].needs = kernel.push_bytes;
     if (kernel.num_bindings > checks[3].needs) checks[3].needs = kernel.num_bindings;
   }
@@ -173,7 +174,7 @@ bool VulkanShared::pickDevice(VulkanFault& fault) {
   return true;
 }
 
-bool VulkanShared::openDevice(VulkanFault& fault) {
+bool vulkan_shared::open_device(vulkan_fault& fault) {
   uint32_t count = 0;
   vk.GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
@@ -198,7 +199,7 @@ bool VulkanShared::openDevice(VulkanFault& fault) {
 
   const uint32_t wanted = model_->features;
   std::vector<const char*> extensions;
-  if (wanted & (kVulkanInt8 | kVulkanFloat16)) {
+  if (wanted & (VULKAN_INT8 | VULKAN_FLOAT16)) {
     uint32_t num_extensions = 0;
     vk.EnumerateDeviceExtensionProperties(physical, nullptr, &num_extensions, nullptr);
     std::vector<VkExtensionProperties> offered(num_extensions);
@@ -213,9 +214,9 @@ bool VulkanShared::openDevice(VulkanFault& fault) {
                        properties.deviceName, name);
     };
     if (!use(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME)) return false;
-    if ((wanted & kVulkanInt8) && !use(VK_KHR_8BIT_STORAGE_EXTENSION_NAME)) return false;
+    if ((wanted & VULKAN_INT8) && !use(VK_KHR_8BIT_STORAGE_EXTENSION_NAME)) return false;
     storage16.pNext = &small;
-    if (wanted & kVulkanInt8) small.pNext = &storage8;
+    if (wanted & VULKAN_INT8) small.pNext = &storage8;
   }
   vk.GetPhysicalDeviceFeatures2(physical, &features);
 
@@ -224,28 +225,28 @@ bool VulkanShared::openDevice(VulkanFault& fault) {
     const char* what;
     bool present;
   } checks[] = {
-      {kVulkanInt8, "8-bit integers", small.shaderInt8 && storage8.storageBuffer8BitAccess},
-      {kVulkanInt16, "16-bit integers",
+      {VULKAN_INT8, "8-bit integers", small.shaderInt8 && storage8.storageBuffer8BitAccess},
+      {VULKAN_INT16, "16-bit integers",
        features.features.shaderInt16 && storage16.storageBuffer16BitAccess},
-      {kVulkanInt64, "64-bit integers", features.features.shaderInt64 != 0},
-      {kVulkanFloat16, "16-bit floats", small.shaderFloat16 && storage16.storageBuffer16BitAccess},
-      {kVulkanFloat64, "64-bit floats", features.features.shaderFloat64 != 0},
+      {VULKAN_INT64, "64-bit integers", features.features.shaderInt64 != 0},
+      {VULKAN_FLOAT16, "16-bit floats", small.shaderFloat16 && storage16.storageBuffer16BitAccess},
+      {VULKAN_FLOAT64, "64-bit floats", features.features.shaderFloat64 != 0},
   };
   for (const auto& check : checks)
     if ((wanted & check.bit) && !check.present)
       return fault.set(ORTC_NO_DEVICE, "device '%s' has no %s, which the bundle needs",
                        properties.deviceName, check.what);
-  const VkBool32 int16 = (wanted & kVulkanInt16) != 0, half = (wanted & kVulkanFloat16) != 0;
+  const VkBool32 int16 = (wanted & VULKAN_INT16) != 0, half = (wanted & VULKAN_FLOAT16) != 0;
   features.features = {};
   features.features.shaderInt16 = int16;
-  features.features.shaderInt64 = (wanted & kVulkanInt64) != 0;
-  features.features.shaderFloat64 = (wanted & kVulkanFloat64) != 0;
+  features.features.shaderInt64 = (wanted & VULKAN_INT64) != 0;
+  features.features.shaderFloat64 = (wanted & VULKAN_FLOAT64) != 0;
   storage16.storageBuffer16BitAccess = int16 | half;
   storage16.uniformAndStorageBuffer16BitAccess = storage16.storagePushConstant16 = 0;
   storage16.storageInputOutput16 = 0;
-  small.shaderInt8 = (wanted & kVulkanInt8) != 0;
+  small.shaderInt8 = (wanted & VULKAN_INT8) != 0;
   small.shaderFloat16 = half;
-  storage8.storageBuffer8BitAccess = (wanted & kVulkanInt8) != 0;
+  storage8.storageBuffer8BitAccess = (wanted & VULKAN_INT8) != 0;
   storage8.uniformAndStorageBuffer8BitAccess = storage8.storagePushConstant8 = 0;
 
   const float priority = 1;
@@ -265,30 +266,30 @@ bool VulkanShared::openDevice(VulkanFault& fault) {
   if (result != VK_SUCCESS) {
     device = VK_NULL_HANDLE;
     return fault.set(ORTC_NO_DEVICE, "device '%s': vkCreateDevice: %s", properties.deviceName,
-                     vulkanResultName(result));
+                     vulkan_result_name(result));
   }
-  loadVulkanDevice(vk, device);
+  load_vulkan_device(vk, device);
   vk.GetDeviceQueue(device, queue_family, 0, &queue);
   return true;
 }
 
-bool VulkanShared::createPipelines(VulkanFault& fault) {
+bool vulkan_shared::create_pipelines(vulkan_fault& fault) {
   pipelines.resize(model_->num_kernels);
   for (uint32_t i = 0; i < model_->num_kernels; ++i) {
-    const VulkanKernel& kernel = model_->kernels[i];
-    VulkanPipeline& pipeline = pipelines[i];
-    if (kernel.num_bindings > kVulkanMaxBindings)
+    const vulkan_kernel& kernel = model_->kernels[i];
+    vulkan_pipeline& pipeline = pipelines[i];
+    if (kernel.num_bindings > VULKAN_MAX_BINDINGS)
       return fault.set(ORTC_INVALID_ARGUMENT, "kernel '%s' has %u buffers, the host side takes %u",
-                       kernel.name, kernel.num_bindings, kVulkanMaxBindings);
+                       kernel.name, kernel.num_bindings, VULKAN_MAX_BINDINGS);
     const auto ok = [&](VkResult result, const char* what) {
       if (result == VK_SUCCESS) return true;
       return fault.set(result == VK_ERROR_OUT_OF_DEVICE_MEMORY ||
                                result == VK_ERROR_OUT_OF_HOST_MEMORY
                            ? ORTC_OUT_OF_MEMORY
                            : ORTC_NO_DEVICE,
-                       "kernel '%s': %s: %s", kernel.name, what, vulkanResultName(result));
+                       "kernel '%s': %s: %s", kernel.name, what, vulkan_result_name(result));
     };
-    VkDescriptorSetLayoutBinding bindings[kVulkanMaxBindings] = {};
+    VkDescriptorSetLayoutBinding bindings[VULKAN_MAX_BINDINGS] = {};
     for (uint32_t b = 0; b < kernel.num_bindings; ++b) {
       bindings[b].binding = b;
       bindings[b].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
@@ -336,10 +337,10 @@ bool VulkanShared::createPipelines(VulkanFault& fault) {
   return true;
 }
 
-bool VulkanShared::createBuffer(VulkanBuffer& buffer, uint64_t size, bool host_visible,
-                                const char* what, VulkanFault& fault) {
+bool vulkan_shared::create_buffer(vulkan_buffer& buffer, uint64_t size, bool host_visible,
+                                  const char* what, vulkan_fault& fault) {
   const auto lacking = [&](const char* why) {
-    destroyBuffer(buffer);
+    destroy_buffer(buffer);
     return fault.set(ORTC_OUT_OF_MEMORY, "device '%s': %llu bytes for the %s: %s",
                      properties.deviceName, ull(size), what, why);
   };
@@ -349,7 +350,7 @@ bool VulkanShared::createBuffer(VulkanBuffer& buffer, uint64_t size, bool host_v
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   VkResult result = vk.CreateBuffer(device, &info, nullptr, &buffer.buffer);
-  if (result != VK_SUCCESS) return lacking(vulkanResultName(result));
+  if (result != VK_SUCCESS) return lacking(vulkan_result_name(result));
   VkMemoryRequirements needs;
   vk.GetBufferMemoryRequirements(device, buffer.buffer, &needs);
   const VkMemoryPropertyFlags wanted =
@@ -372,18 +373,18 @@ bool VulkanShared::createBuffer(VulkanBuffer& buffer, uint64_t size, bool host_v
   if (result == VK_SUCCESS) result = vk.BindBufferMemory(device, buffer.buffer, buffer.memory, 0);
   if (result == VK_SUCCESS && host_visible)
     result = vk.MapMemory(device, buffer.memory, 0, VK_WHOLE_SIZE, 0, &buffer.mapped);
-  if (result != VK_SUCCESS) return lacking(vulkanResultName(result));
+  if (result != VK_SUCCESS) return lacking(vulkan_result_name(result));
   buffer.size = size;
   return true;
 }
 
-void VulkanShared::destroyBuffer(VulkanBuffer& buffer) {
+void vulkan_shared::destroy_buffer(vulkan_buffer& buffer) {
   if (buffer.buffer) vk.DestroyBuffer(device, buffer.buffer, nullptr);
   if (buffer.memory) vk.FreeMemory(device, buffer.memory, nullptr); // unmaps
-  buffer = VulkanBuffer();
+  buffer = vulkan_buffer();
 }
 
-VkResult VulkanShared::submit(VkCommandBuffer commands, VkFence fence) {
+VkResult vulkan_shared::submit(VkCommandBuffer commands, VkFence fence) {
   VkSubmitInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = 1;
@@ -392,13 +393,13 @@ VkResult VulkanShared::submit(VkCommandBuffer commands, VkFence fence) {
   return vk.QueueSubmit(queue, 1, &info, fence);
 }
 
-bool VulkanShared::uploadWeights(const void* data, VulkanFault& fault) {
+bool vulkan_shared::upload_weights(const void* data, vulkan_fault& fault) {
   const uint64_t bytes = model_->weights_bytes;
   if (bytes == 0) return true;
-  if (!createBuffer(weights, bytes, false, "weights", fault)) return false;
-  VulkanBuffer staging;
-  if (!createBuffer(staging, bytes < kWeightsPiece ? bytes : kWeightsPiece, true,
-                    "upload of the weights", fault))
+  if (!create_buffer(weights, bytes, false, "weights", fault)) return false;
+  vulkan_buffer staging;
+  if (!create_buffer(staging, bytes < weights_piece ? bytes : weights_piece, true,
+                     "upload of the weights", fault))
     return false;
   VkCommandPool pool = VK_NULL_HANDLE;
   VkFence fence = VK_NULL_HANDLE;
@@ -444,9 +445,10 @@ bool VulkanShared::uploadWeights(const void* data, VulkanFault& fault) {
   }
   if (fence) vk.DestroyFence(device, fence, nullptr);
   if (pool) vk.DestroyCommandPool(device, pool, nullptr);
-  destroyBuffer(staging);
+  destroy_buffer(staging);
   return result == VK_SUCCESS ||
-         fault.set(ORTC_NO_DEVICE, "upload of the weights: %s", vulkanResultName(result));
+         fault.set(ORTC_NO_DEVICE, "upload of the weights: %s", vulkan_result_name(result));
 }
 
-} // namespace ORTC_RT_NS
+} // namespace ORTC_RT_PREFIX
+} // namespace ortc_rt

@@ -10,44 +10,45 @@
 
 #include "vulkan_loader.h"
 
-namespace ORTC_RT_NS {
+namespace ortc_rt {
+inline namespace ORTC_RT_PREFIX {
 
-struct VulkanBuffer {
+struct vulkan_buffer {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   uint64_t size = 0;
   void* mapped = nullptr; // when host-visible
 };
 
-struct VulkanPipeline {
+struct vulkan_pipeline {
   VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;
   VkPipeline pipeline = VK_NULL_HANDLE;
 };
 
 // A status with the text for the user; device code fills it instead of throwing.
-struct VulkanFault {
+struct vulkan_fault {
   ortc_status status = ORTC_OK;
   char text[512] = "";
   bool set(ortc_status code, const char* format,
            ...); // returns false, so that `return fault.set(...)` reads well
 };
 
-class VulkanShared {
+class vulkan_shared {
 public:
   // One object per model and ordinal while any context uses it. Null on failure, with the fault
   // told.
-  static VulkanShared* acquire(const VulkanModel& model, const void* weights, int32_t ordinal,
-                               VulkanFault& fault);
+  static vulkan_shared* acquire(const vulkan_model& model, const void* weights, int32_t ordinal,
+                                vulkan_fault& fault);
   void release();
 
-  bool createBuffer(VulkanBuffer& buffer, uint64_t size, bool host_visible, const char* what,
-                    VulkanFault& fault);
-  void destroyBuffer(VulkanBuffer& buffer);
+  bool create_buffer(vulkan_buffer& buffer, uint64_t size, bool host_visible, const char* what,
+                     vulkan_fault& fault);
+  void destroy_buffer(vulkan_buffer& buffer);
   // Queues are not safe to use from two threads: submit under the lock, wait without it.
   VkResult submit(VkCommandBuffer commands, VkFence fence);
 
-  VulkanApi vk = {};
+  vulkan_api vk = {};
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice physical = VK_NULL_HANDLE;
   VkPhysicalDeviceProperties properties = {};
@@ -55,24 +56,25 @@ public:
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   uint32_t queue_family = 0;
-  std::vector<VulkanPipeline> pipelines;
-  VulkanBuffer weights;
+  std::vector<vulkan_pipeline> pipelines;
+  vulkan_buffer weights;
 
 private:
-  VulkanShared() = default;
-  ~VulkanShared();
-  bool openInstance(VulkanFault& fault);
-  bool pickDevice(VulkanFault& fault);
-  bool openDevice(VulkanFault& fault);
-  bool createPipelines(VulkanFault& fault);
-  bool uploadWeights(const void* data, VulkanFault& fault);
+  vulkan_shared() = default;
+  ~vulkan_shared();
+  bool open_instance(vulkan_fault& fault);
+  bool pick_device(vulkan_fault& fault);
+  bool open_device(vulkan_fault& fault);
+  bool create_pipelines(vulkan_fault& fault);
+  bool upload_weights(const void* data, vulkan_fault& fault);
 
-  const VulkanModel* model_ = nullptr;
+  const vulkan_model* model_ = nullptr;
   int32_t ordinal_ = -1;
   uint32_t users_ = 0;
   std::mutex queue_lock_;
-  VulkanShared* next_ = nullptr;
+  vulkan_shared* next_ = nullptr;
 };
 
-} // namespace ORTC_RT_NS
+} // namespace ORTC_RT_PREFIX
+} // namespace ortc_rt
 #endif // ORTC_VULKAN_DEVICE_H

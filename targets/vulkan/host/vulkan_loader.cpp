@@ -11,10 +11,11 @@
 #include <initializer_list>
 #endif
 
-namespace ORTC_RT_NS {
+namespace ortc_rt {
+inline namespace ORTC_RT_PREFIX {
 
-bool loadVulkan(VulkanApi& api) {
-  api = VulkanApi();
+bool load_vulkan(vulkan_api& api) {
+  api = vulkan_api();
 #if defined(_WIN32)
   HMODULE library = LoadLibraryA("vulkan-1.dll");
   if (!library) return false;
@@ -37,21 +38,21 @@ bool loadVulkan(VulkanApi& api) {
   return api.CreateInstance != nullptr;
 }
 
-void loadVulkanInstance(VulkanApi& api, VkInstance instance) {
+void load_vulkan_instance(vulkan_api& api, VkInstance instance) {
 #define ORTC_VK_LOAD(name)                                                                         \
   api.name = reinterpret_cast<PFN_vk##name>(api.GetInstanceProcAddr(instance, "vk" #name));
   ORTC_VK_INSTANCE(ORTC_VK_LOAD)
 #undef ORTC_VK_LOAD
 }
 
-void loadVulkanDevice(VulkanApi& api, VkDevice device) {
+void load_vulkan_device(vulkan_api& api, VkDevice device) {
 #define ORTC_VK_LOAD(name)                                                                         \
   api.name = reinterpret_cast<PFN_vk##name>(api.GetDeviceProcAddr(device, "vk" #name));
   ORTC_VK_DEVICE(ORTC_VK_LOAD)
 #undef ORTC_VK_LOAD
 }
 
-const char* vulkanResultName(int result) {
+const char* vulkan_result_name(int result) {
   switch (result) {
   case VK_SUCCESS: return "success";
   case VK_NOT_READY: return "not ready";
@@ -72,4 +73,5 @@ const char* vulkanResultName(int result) {
   }
 }
 
-} // namespace ORTC_RT_NS
+} // namespace ORTC_RT_PREFIX
+} // namespace ortc_rt

@@ -10,31 +10,35 @@
 
 #include "ortc_vulkan.h"
 
-namespace ORTC_RT_NS {
+namespace ortc_rt {
+inline namespace ORTC_RT_PREFIX {
 
 #define ORTC_VK_GLOBAL(X) X(CreateInstance) X(EnumerateInstanceVersion)
 #define ORTC_VK_INSTANCE(X)                                                                        \
   X(DestroyInstance)                                                                               \
-  X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceFeatures2)         \
-      X(GetPhysicalDeviceMemoryProperties) X(GetPhysicalDeviceQueueFamilyProperties)               \
-          X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
+  X(EnumeratePhysicalDevices)                                                                      \
+  X(GetPhysicalDeviceProperties)                                                                   \
+  X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties)                               \
+      X(GetPhysicalDeviceQueueFamilyProperties) X(EnumerateDeviceExtensionProperties)              \
+          X(CreateDevice) X(GetDeviceProcAddr)
 #define ORTC_VK_DEVICE(X)                                                                          \
   X(DestroyDevice)                                                                                 \
-  X(GetDeviceQueue) X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements)                \
-      X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory) X(UnmapMemory)              \
-          X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout)                \
-              X(DestroyDescriptorSetLayout) X(CreatePipelineLayout) X(DestroyPipelineLayout)       \
-                  X(CreateComputePipelines) X(DestroyPipeline) X(CreateDescriptorPool)             \
-                      X(DestroyDescriptorPool) X(ResetDescriptorPool) X(AllocateDescriptorSets)    \
-                          X(UpdateDescriptorSets) X(CreateCommandPool) X(DestroyCommandPool)       \
-                              X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer)  \
-                                  X(CreateFence) X(DestroyFence) X(ResetFences) X(WaitForFences)   \
-                                      X(QueueSubmit) X(DeviceWaitIdle) X(CmdBindPipeline)          \
-                                          X(CmdBindDescriptorSets) X(CmdPushConstants)             \
-                                              X(CmdDispatch) X(CmdPipelineBarrier)                 \
-                                                  X(CmdCopyBuffer) X(CmdFillBuffer)
+  X(GetDeviceQueue)                                                                                \
+  X(CreateBuffer)                                                                                  \
+  X(DestroyBuffer) X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory)                  \
+      X(BindBufferMemory) X(MapMemory) X(UnmapMemory) X(CreateShaderModule) X(DestroyShaderModule) \
+          X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout) X(CreatePipelineLayout)       \
+              X(DestroyPipelineLayout) X(CreateComputePipelines) X(DestroyPipeline)                \
+                  X(CreateDescriptorPool) X(DestroyDescriptorPool) X(ResetDescriptorPool)          \
+                      X(AllocateDescriptorSets) X(UpdateDescriptorSets) X(CreateCommandPool)       \
+                          X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)    \
+                              X(EndCommandBuffer) X(CreateFence) X(DestroyFence) X(ResetFences)    \
+                                  X(WaitForFences) X(QueueSubmit) X(DeviceWaitIdle)                \
+                                      X(CmdBindPipeline) X(CmdBindDescriptorSets)                  \
+                                          X(CmdPushConstants) X(CmdDispatch) X(CmdPipelineBarrier) \
+                                              X(CmdCopyBuffer) X(CmdFillBuffer)
 
-struct VulkanApi {
+struct vulkan_api {
 #define ORTC_VK_MEMBER(name) PFN_vk##name name;
   ORTC_VK_GLOBAL(ORTC_VK_MEMBER)
   ORTC_VK_INSTANCE(ORTC_VK_MEMBER)
@@ -45,10 +49,11 @@ struct VulkanApi {
 
 // Fills GetInstanceProcAddr and the global functions; false when there is no loader. The library
 // stays open: drivers do not survive being unloaded and loaded again.
-bool loadVulkan(VulkanApi& api);
-void loadVulkanInstance(VulkanApi& api, VkInstance instance);
-void loadVulkanDevice(VulkanApi& api, VkDevice device);
-const char* vulkanResultName(int result);
+bool load_vulkan(vulkan_api& api);
+void load_vulkan_instance(vulkan_api& api, VkInstance instance);
+void load_vulkan_device(vulkan_api& api, VkDevice device);
+const char* vulkan_result_name(int result);
 
-} // namespace ORTC_RT_NS
+} // namespace ORTC_RT_PREFIX
+} // namespace ortc_rt
 #endif // ORTC_VULKAN_LOADER_H

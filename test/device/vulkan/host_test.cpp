@@ -15,9 +15,9 @@
 
 #include "ortc_vulkan.h"
 
-namespace rt = ORTC_RT_NS;
-using rt::arena;
-using rt::weights;
+namespace rt = ortc_rt;
+using rt::vk_arena;
+using rt::vk_weights;
 
 static const uint32_t axpy_words[] = {
 #include "axpy.inc"
@@ -31,9 +31,9 @@ static const uint32_t int64_words[] = {
 
 #define WORDS(name) name##_words, uint32_t(sizeof name##_words / 4)
 enum { kAxpy, kMatmul };
-static const rt::VulkanKernel kernels[] = {{"axpy", "main", WORDS(axpy), 2, 2u, 8},
-                                           {"matmul", "main", WORDS(matmul), 3, 4u, 12}};
-static const rt::VulkanKernel int64_kernels[] = {{"int64", "main", WORDS(int64), 2, 2u, 0}};
+static const rt::vulkan_kernel kernels[] = {{"axpy", "main", WORDS(axpy), 2, 2u, 8},
+                                            {"matmul", "main", WORDS(matmul), 3, 4u, 12}};
+static const rt::vulkan_kernel int64_kernels[] = {{"int64", "main", WORDS(int64), 2, 2u, 0}};
 
 static std::vector<float> randoms(size_t count, unsigned seed) {
   std::mt19937 engine(seed);
@@ -69,22 +69,22 @@ constexpr uint64_t kA = 0, kC = 16384, kD = 32768;
 
 // c = a * w; d = 0; d += 2 c; d += 2 c: with w from the weights, and an order that only barriers
 // keep.
-static ortc_status program(rt::VulkanContext& vk, const float* a, float* d) {
+static ortc_status program(rt::vulkan_context& vk, const float* a, float* d) {
   if (!vk.begin()) return vk.status();
-  vk.upload(arena(kA, M * K * 4), a);
+  vk.upload(vk_arena(kA, M * K * 4), a);
   const uint32_t sizes[] = {M, N, K};
-  const rt::VulkanRange mm[] = {arena(kA, M * K * 4), weights(256, K * N * 4),
-                                arena(kC, M * N * 4)};
+  const rt::vulkan_range mm[] = {vk_arena(kA, M * K * 4), vk_weights(256, K * N * 4),
+                                 vk_arena(kC, M * N * 4)};
   vk.dispatch(kMatmul, mm, 3, sizes, sizeof sizes, (N + 15) / 16, (M + 15) / 16, 1);
-  vk.fill(arena(kD, M * N * 4), 0);
+  vk.fill(vk_arena(kD, M * N * 4), 0);
   const struct {
     uint32_t n;
     float a;
   } scalars = {M * N, 2};
-  const rt::VulkanRange ax[] = {arena(kC, M * N * 4), arena(kD, M * N * 4)};
+  const rt::vulkan_range ax[] = {vk_arena(kC, M * N * 4), vk_arena(kD, M * N * 4)};
   for (int i = 0; i < 2; ++i)
     vk.dispatch(kAxpy, ax, 2, &scalars, sizeof scalars, (M * N + 63) / 64, 1, 1);
-  vk.download(d, arena(kD, M * N * 4));
+  vk.download(d, vk_arena(kD, M * N * 4));
   return vk.finish();
 }
 
@@ -100,14 +100,14 @@ static bool matches(const std::vector<float>& a, const std::vector<float>& w,
   return true;
 }
 
-static rt::VulkanModel model(uint64_t weights_bytes) {
+static rt::vulkan_model model(uint64_t weights_bytes) {
   return {"host_test", kernels, 2, 0, 2048, 256, weights_bytes};
 }
 
 static int run(uint64_t staging, bool count_news) {
   const std::vector<float> a = randoms(M * K, 1), w = randoms(64 + K * N, 2);
-  const rt::VulkanModel m = model(w.size() * 4);
-  rt::VulkanContext vk;
+  const rt::vulkan_model m = model(w.size() * 4);
+  rt::vulkan_context vk;
   if (vk.create(m, w.data(), -1) || vk.reserve(65536, staging)) return wrong(vk.error());
   std::printf("device: %s\n", vk.device_name());
   std::vector<float> d(M * N);
@@ -130,11 +130,11 @@ static int run(uint64_t staging, bool count_news) {
 // Two contexts of one bundle, used from two threads: shared weights, one queue.
 static int threads() {
   const std::vector<float> w = randoms(64 + K * N, 2);
-  const rt::VulkanModel m = model(w.size() * 4);
+  const rt::vulkan_model m = model(w.size() * 4);
   std::atomic<int> bad{0};
   const auto body = [&](unsigned seed) {
     const std::vector<float> a = randoms(M * K, seed);
-    rt::VulkanContext vk;
+    rt::vulkan_context vk;
     if (vk.create(m, w.data(), -1) || vk.reserve(65536, 65536)) {
       std::printf("wrong: %s\n", vk.error());
       ++bad;
@@ -153,8 +153,8 @@ static int threads() {
 // More dispatches than fit into one submit, and a read-back in the middle that decides how it goes
 // on.
 static int many() {
-  const rt::VulkanModel m = model(0);
-  rt::VulkanContext vk;
+  const rt::vulkan_model m = model(0);
+  rt::vulkan_context vk;
   if (vk.create(m, nullptr, -1) || vk.reserve(4096, 4096) || !vk.begin()) return wrong(vk.error());
   const float one = 1;
   float y = 0;
@@ -162,7 +162,7 @@ static int many() {
     uint32_t n;
     float a;
   } scalars = {1, 1};
-  const rt::VulkanRange b[] = {arena(0, 4), arena(256, 4)};
+  const rt::vulkan_range b[] = {vk_arena(0, 4), vk_arena(256, 4)};
   vk.upload(b[0], &one);
   vk.upload(b[1], &y);
   int turns = 0;
@@ -179,8 +179,8 @@ static int many() {
 }
 
 static int int64() {
-  const rt::VulkanModel m = {"int64", int64_kernels, 1, rt::kVulkanInt64, 0, 32, 0};
-  rt::VulkanContext vk;
+  const rt::vulkan_model m = {"int64", int64_kernels, 1, rt::VULKAN_INT64, 0, 32, 0};
+  rt::vulkan_context vk;
   if (vk.create(m, nullptr, -1)) {
     std::printf("status: %s: %s\n", ortc_status_name(vk.status()), vk.error());
     return 3;
@@ -189,7 +189,7 @@ static int int64() {
   int64_t x[32], y[32];
   for (int i = 0; i < 32; ++i)
     x[i] = (i % 2 ? -1 : 1) * (int64_t(1) << 31) - i;
-  const rt::VulkanRange b[] = {arena(0, sizeof x), arena(256, sizeof y)};
+  const rt::vulkan_range b[] = {vk_arena(0, sizeof x), vk_arena(256, sizeof y)};
   vk.upload(b[0], x);
   vk.dispatch(0, b, 2, nullptr, 0, 1, 1, 1);
   vk.download(y, b[1]);
@@ -203,42 +203,42 @@ static int int64() {
 // afterwards.
 static int faults() {
   const std::vector<float> a = randoms(M * K, 1), w = randoms(64 + K * N, 2);
-  const rt::VulkanModel m = model(w.size() * 4);
-  rt::VulkanContext vk;
+  const rt::vulkan_model m = model(w.size() * 4);
+  rt::vulkan_context vk;
   std::vector<float> d(M * N);
   if (vk.begin() || vk.status() != ORTC_NEED_RESERVE) return wrong("begin before create");
   if (vk.create(m, w.data(), -1) || vk.reserve(65536, 65536)) return wrong(vk.error());
-  const rt::VulkanRange outside[] = {arena(0, 64), arena(65536, 64)},
-                        b[] = {arena(0, 64), arena(256, 64)},
-                        odd[] = {arena(0, 64), arena(259, 64)};
+  const rt::vulkan_range outside[] = {vk_arena(0, 64), vk_arena(65536, 64)},
+                         b[] = {vk_arena(0, 64), vk_arena(256, 64)},
+                         odd[] = {vk_arena(0, 64), vk_arena(259, 64)};
   const uint32_t push[2] = {16, 0};
   const struct {
     const char* what;
     ortc_status status;
-    void (*body)(rt::VulkanContext&, const void* const*);
+    void (*body)(rt::vulkan_context&, const void* const*);
   } cases[] = {
       {"outside of the arena", ORTC_INVALID_ARGUMENT,
-       [](rt::VulkanContext& v, const void* const* p) {
-         v.dispatch(kAxpy, static_cast<const rt::VulkanRange*>(p[0]), 2, p[3], 8, 1, 1, 1);
+       [](rt::vulkan_context& v, const void* const* p) {
+         v.dispatch(kAxpy, static_cast<const rt::vulkan_range*>(p[0]), 2, p[3], 8, 1, 1, 1);
        }},
       {"wrong push constants", ORTC_INVALID_ARGUMENT,
-       [](rt::VulkanContext& v, const void* const* p) {
-         v.dispatch(kAxpy, static_cast<const rt::VulkanRange*>(p[1]), 2, p[3], 4, 1, 1, 1);
+       [](rt::vulkan_context& v, const void* const* p) {
+         v.dispatch(kAxpy, static_cast<const rt::vulkan_range*>(p[1]), 2, p[3], 4, 1, 1, 1);
        }},
       {"no such kernel", ORTC_INVALID_ARGUMENT,
-       [](rt::VulkanContext& v, const void* const* p) {
-         v.dispatch(7, static_cast<const rt::VulkanRange*>(p[1]), 2, p[3], 8, 1, 1, 1);
+       [](rt::vulkan_context& v, const void* const* p) {
+         v.dispatch(7, static_cast<const rt::vulkan_range*>(p[1]), 2, p[3], 8, 1, 1, 1);
        }},
       {"too many workgroups", ORTC_RUN_ERROR,
-       [](rt::VulkanContext& v, const void* const* p) {
-         v.dispatch(kAxpy, static_cast<const rt::VulkanRange*>(p[1]), 2, p[3], 8, 1, 1u << 30, 1);
+       [](rt::vulkan_context& v, const void* const* p) {
+         v.dispatch(kAxpy, static_cast<const rt::vulkan_range*>(p[1]), 2, p[3], 8, 1, 1u << 30, 1);
        }},
       {"odd offset", ORTC_RUN_ERROR,
-       [](rt::VulkanContext& v, const void* const* p) {
-         v.dispatch(kAxpy, static_cast<const rt::VulkanRange*>(p[2]), 2, p[3], 8, 1, 1, 1);
+       [](rt::vulkan_context& v, const void* const* p) {
+         v.dispatch(kAxpy, static_cast<const rt::vulkan_range*>(p[2]), 2, p[3], 8, 1, 1, 1);
        }},
       {"the program's own fault", ORTC_RUN_ERROR,
-       [](rt::VulkanContext& v, const void* const*) {
+       [](rt::vulkan_context& v, const void* const*) {
          v.fail(ORTC_RUN_ERROR, "index %d is out of range", 9);
        }},
   };
@@ -256,7 +256,7 @@ static int faults() {
   if (vk.begin()) return wrong("begin without an arena");
   if (vk.reserve(65536, 65536) || program(vk, a.data(), d.data()) || !matches(a, w, d))
     return wrong("after a failed reserve");
-  rt::VulkanModel big = m;
+  rt::vulkan_model big = m;
   big.shared_bytes = 1u << 30;
   if (vk.create(big, w.data(), -1) != ORTC_NO_DEVICE) return wrong("1 GiB of workgroup memory");
   std::printf("limits: %s\n", vk.error());
@@ -266,8 +266,8 @@ static int faults() {
 }
 
 static int device() {
-  const rt::VulkanModel m = model(0);
-  rt::VulkanContext vk;
+  const rt::vulkan_model m = model(0);
+  rt::vulkan_context vk;
   const ortc_status status = vk.create(m, nullptr, -1);
   std::printf("status: %s: %s\n", ortc_status_name(status), status ? vk.error() : vk.device_name());
   return status ? 3 : 0;
