@@ -70,20 +70,10 @@ __attribute__((naked)) static void fault(void) {
                    "bl report\n" ::"r"(fault_stack + 128));
 }
 
-__attribute__((section(".vectors"), used)) static const void* const vectors[16] = {
+/* Stack, reset, then exceptions 2 to 15; 7 to 10 and 13 do not exist everywhere. */
+static const struct {
+  uint32_t* stack;
+  void (*handlers[15])(void);
+} vectors __attribute__((section(".vectors"), used)) = {
     fw_stack_top,
-    (const void*)fw_start,
-    (const void*)fault,
-    (const void*)fault,
-    (const void*)fault,
-    (const void*)fault,
-    (const void*)fault,
-    (const void*)fault,
-    0,
-    0,
-    0,
-    (const void*)fault,
-    (const void*)fault,
-    0,
-    (const void*)fault,
-    (const void*)fault};
+    {fw_start, fault, fault, fault, fault, fault, fault, 0, 0, 0, fault, fault, 0, fault, fault}};

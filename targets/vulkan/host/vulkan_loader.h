@@ -19,15 +19,17 @@ inline namespace ORTC_RT_PREFIX {
   X(EnumeratePhysicalDevices)                                                                      \
   X(GetPhysicalDeviceProperties)                                                                   \
   X(GetPhysicalDeviceFeatures2)                                                                    \
-  X(GetPhysicalDeviceMemoryProperties) X(GetPhysicalDeviceQueueFamilyProperties)                   \
-      X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
+  X(GetPhysicalDeviceMemoryProperties)                                                             \
+  X(GetPhysicalDeviceQueueFamilyProperties) X(EnumerateDeviceExtensionProperties) X(CreateDevice)  \
+      X(GetDeviceProcAddr)
 #define ORTC_VK_DEVICE(X)                                                                          \
   X(DestroyDevice)                                                                                 \
   X(GetDeviceQueue)                                                                                \
   X(CreateBuffer)                                                                                  \
   X(DestroyBuffer)                                                                                 \
-  X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory)  \
-      X(UnmapMemory) X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout)     \
+  X(GetBufferMemoryRequirements)                                                                   \
+  X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory) X(UnmapMemory)                  \
+      X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout)                    \
           X(DestroyDescriptorSetLayout) X(CreatePipelineLayout) X(DestroyPipelineLayout)           \
               X(CreateComputePipelines) X(DestroyPipeline) X(CreateDescriptorPool)                 \
                   X(DestroyDescriptorPool) X(ResetDescriptorPool) X(AllocateDescriptorSets)        \
