@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: 0BSD
-// Types of ortc_webgpu.mjs. The module of a bundle refines Inputs and Outputs to its own names.
+// Types of ortc_webgpu.mjs; TypeScript finds them by this ending only. The module of a bundle refines Inputs and Outputs to its own names.
 
 /** Statuses of the C interface, without their prefix. */
 export type ErrorCode =
