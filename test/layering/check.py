@@ -26,7 +26,8 @@ def sources(root, trees=TREES):
 
 def is_test(name):
     folders, base = name.split("/")[:-1], name.split("/")[-1]
-    return any(f in ("test", "tests") for f in folders) or re.search(r"Tests?\.(cpp|h)$", base) is not None
+    return any(f in ("test", "tests") for f in folders) or re.fullmatch(
+        r".*Tests?\.(cpp|h)|test\.cpp|bench\.cpp|TestMain\.cpp|(Test|Bench)Support\.(h|cpp)", base) is not None
 
 
 def without_comments(text):
@@ -62,8 +63,9 @@ def check_includes(root, layers=None):
         rule, own = parts[row], own_folder(name, row)
         for quote, target in INCLUDE.findall(path.read_text(errors="replace")):
             if UPSTREAM.match(target):
-                if rule.get("no_mlir"):
-                    yield name, f"includes {target}; {row} must do without LLVM"
+                mlir = target.startswith("mlir")
+                if rule.get("no_llvm") or (mlir and rule.get("no_mlir")):
+                    yield name, f"includes {target}; {row} must do without {'MLIR' if mlir else 'LLVM'}"
                 continue
             if not any(within(target, tree) for tree in TREES):
                 continue  # the standard library, a package, or a file in the same folder
