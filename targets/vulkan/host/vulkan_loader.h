@@ -13,33 +13,25 @@
 namespace ortc_rt {
 inline namespace ORTC_RT_PREFIX {
 
+// clang-format off
 #define ORTC_VK_GLOBAL(X) X(CreateInstance) X(EnumerateInstanceVersion)
-#define ORTC_VK_INSTANCE(X)                                                                        \
-  X(DestroyInstance)                                                                               \
-  X(EnumeratePhysicalDevices)                                                                      \
-  X(GetPhysicalDeviceProperties)                                                                   \
-  X(GetPhysicalDeviceFeatures2)                                                                    \
-  X(GetPhysicalDeviceMemoryProperties)                                                             \
-  X(GetPhysicalDeviceQueueFamilyProperties)                                                        \
-  X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
-#define ORTC_VK_DEVICE(X)                                                                          \
-  X(DestroyDevice)                                                                                 \
-  X(GetDeviceQueue)                                                                                \
-  X(CreateBuffer)                                                                                  \
-  X(DestroyBuffer)                                                                                 \
-  X(GetBufferMemoryRequirements)                                                                   \
-  X(AllocateMemory)                                                                                \
-  X(FreeMemory) X(BindBufferMemory) X(MapMemory) X(UnmapMemory) X(CreateShaderModule)              \
-      X(DestroyShaderModule) X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout)            \
-          X(CreatePipelineLayout) X(DestroyPipelineLayout) X(CreateComputePipelines)               \
-              X(DestroyPipeline) X(CreateDescriptorPool) X(DestroyDescriptorPool)                  \
-                  X(ResetDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets)         \
-                      X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)         \
-                          X(BeginCommandBuffer) X(EndCommandBuffer) X(CreateFence) X(DestroyFence) \
-                              X(ResetFences) X(WaitForFences) X(QueueSubmit) X(DeviceWaitIdle)     \
-                                  X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants)  \
-                                      X(CmdDispatch) X(CmdPipelineBarrier) X(CmdCopyBuffer)        \
-                                          X(CmdFillBuffer)
+#define ORTC_VK_INSTANCE(X)                                                                       \
+  X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties)                   \
+  X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties)                              \
+  X(GetPhysicalDeviceQueueFamilyProperties) X(EnumerateDeviceExtensionProperties)                 \
+  X(CreateDevice) X(GetDeviceProcAddr)
+#define ORTC_VK_DEVICE(X)                                                                         \
+  X(DestroyDevice) X(GetDeviceQueue) X(CreateBuffer) X(DestroyBuffer)                             \
+  X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory)              \
+  X(MapMemory) X(UnmapMemory) X(CreateShaderModule) X(DestroyShaderModule)                        \
+  X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout) X(CreatePipelineLayout)              \
+  X(DestroyPipelineLayout) X(CreateComputePipelines) X(DestroyPipeline) X(CreateDescriptorPool)   \
+  X(DestroyDescriptorPool) X(ResetDescriptorPool) X(AllocateDescriptorSets)                       \
+  X(UpdateDescriptorSets) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)    \
+  X(BeginCommandBuffer) X(EndCommandBuffer) X(CreateFence) X(DestroyFence) X(ResetFences)         \
+  X(WaitForFences) X(QueueSubmit) X(DeviceWaitIdle) X(CmdBindPipeline) X(CmdBindDescriptorSets)   \
+  X(CmdPushConstants) X(CmdDispatch) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer)
+// clang-format on
 
 struct vulkan_api {
 #define ORTC_VK_MEMBER(name) PFN_vk##name name;
