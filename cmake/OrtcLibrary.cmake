@@ -26,6 +26,12 @@ function(ortc_use_pch name)
   target_precompile_headers(${name} REUSE_FROM ortcPch)
 endfunction()
 
+# ortc_hot_loops(sources...): files of plain loops without MLIR, where -O3 pays although the rest is built with -O1.
+function(ortc_hot_loops)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+    COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math;-ffp-contract=off;-fno-strict-aliasing")
+endfunction()
+
 # ortc_tablegen(TARGET file.td OUT args...): one generated file.
 # ortc_unit_test(NAME sources... LINK libs...): a Catch2 program, run by ctest under the label "unit".
 function(ortc_unit_test name)

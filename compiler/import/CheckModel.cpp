@@ -218,11 +218,12 @@ void Checker::suggest(Diagnostic& diagnostic, std::string_view name, const Scope
   constexpr size_t kMostNames = 20000, kMostErrors = 4, kLongestName = 100;
   if (diagnostics.errorCount() > kMostErrors || name.size() > kLongestName) return;
   std::string_view best;
-  unsigned bestDistance = static_cast<unsigned>(name.size() / 4 + 1);
+  const unsigned farthest = static_cast<unsigned>(name.size() / 4 + 1);
+  unsigned bestDistance = farthest + 1;
   for (const Scope* s = &scope; s && s->names.size() < kMostNames; s = s->outer)
     for (std::string_view candidate : s->names) {
       if (candidate.size() > kLongestName) continue;
-      unsigned distance = llvm::StringRef(name).edit_distance(candidate, true, bestDistance);
+      unsigned distance = llvm::StringRef(name).edit_distance(candidate, true, farthest);
       // Hash order must not decide which of two equally near names is printed.
       if (distance < bestDistance ||
           (distance == bestDistance && !best.empty() && candidate < best)) {

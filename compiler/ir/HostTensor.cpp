@@ -15,6 +15,38 @@ unsigned storageBytes(Type type) {
   return 0; // strings
 }
 
+CellType cellType(Type type) {
+  CellType c;
+  if (type.isIndex()) {
+    c.kind = CellType::integer, c.width = 64, c.bytes = 8;
+  } else if (auto i = dyn_cast<IntegerType>(type); i && i.getWidth() >= 1 && i.getWidth() <= 64) {
+    c.kind = CellType::integer;
+    c.width = static_cast<uint8_t>(i.getWidth());
+    c.bytes = static_cast<uint8_t>(storageBytes(type));
+  } else if (type.isF32() || type.isF64()) {
+    c.kind = type.isF32() ? CellType::f32 : CellType::f64;
+    c.bytes = static_cast<uint8_t>(storageBytes(type));
+    c.width = 8 * c.bytes;
+  } else if (auto f = dyn_cast<FloatType>(type); f && f.getWidth() <= 16) {
+    const llvm::fltSemantics& semantics = f.getFloatSemantics();
+    c.kind = CellType::smallFloat;
+    c.width = static_cast<uint8_t>(f.getWidth());
+    c.bytes = static_cast<uint8_t>(storageBytes(type));
+    c.mantissaBits = static_cast<uint8_t>(APFloat::semanticsPrecision(semantics) - 1);
+    c.exponentBits = static_cast<uint8_t>(c.width - 1 - c.mantissaBits);
+    c.bias = static_cast<int16_t>(1 - APFloat::semanticsMinExponent(semantics));
+    // What all ones with the sign cleared, and a lone sign, mean tells the families apart.
+    APFloat loneSign(semantics, APInt::getSignMask(c.width));
+    APFloat topExponent(semantics, APInt(c.width, ((1u << c.exponentBits) - 1) << c.mantissaBits));
+    c.special = loneSign.isNaN()             ? CellType::unsignedZero
+                : topExponent.isInfinity() ? CellType::ieee
+                                             : CellType::finite;
+  } else if (!type.isIntOrFloat() && !isa<ComplexType, ShapedType>(type) && storageBytes(type) == 0) {
+    c.kind = CellType::string;
+  }
+  return c;
+}
+
 HostTensor::HostTensor(Type elementType, ArrayRef<int64_t> dims) : elementType(elementType), dims(dims) {
   if (!storageBytes(elementType)) {
     strings = std::make_shared<std::vector<std::string>>(size());
@@ -41,53 +73,29 @@ int64_t HostTensor::size() const {
 uint64_t HostTensor::bytes() const { return static_cast<uint64_t>(size()) * storageBytes(elementType); }
 
 double HostTensor::getDouble(int64_t i) const {
-  if (elementType.isF32()) return as<float>()[i];
-  if (elementType.isF64()) return as<double>()[i];
-  if (auto f = dyn_cast<FloatType>(elementType)) {
-    uint64_t bits = 0;
-    unsigned n = storageBytes(elementType);
-    std::memcpy(&bits, data.get() + i * n, n);
-    APFloat v(f.getFloatSemantics(), APInt(f.getWidth(), bits));
-    bool lossy;
-    v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
-    return v.convertToDouble();
-  }
-  return static_cast<double>(getInt(i));
+  CellType c = cellType(elementType);
+  if (!c.isFloat()) return static_cast<double>(getInt(i));
+  double v;
+  loadDoubles(c, data.get(), i, 0, 1, &v);
+  return v;
 }
 
 void HostTensor::setDouble(int64_t i, double value) {
-  if (elementType.isF32()) {
-    as<float>()[i] = static_cast<float>(value);
-  } else if (elementType.isF64()) {
-    as<double>()[i] = value;
-  } else if (auto f = dyn_cast<FloatType>(elementType)) {
-    APFloat v(value);
-    bool lossy;
-    v.convert(f.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
-    uint64_t bits = v.bitcastToAPInt().getZExtValue();
-    unsigned n = storageBytes(elementType);
-    std::memcpy(data.get() + i * n, &bits, n);
-  } else {
-    setInt(i, static_cast<int64_t>(value));
-  }
+  CellType c = cellType(elementType);
+  if (c.isFloat()) storeDoubles(c, data.get(), i, 1, 1, &value);
+  else setInt(i, static_cast<int64_t>(value));
 }
 
 int64_t HostTensor::getInt(int64_t i, bool isUnsigned) const {
-  unsigned n = storageBytes(elementType);
-  uint64_t bits = 0;
-  std::memcpy(&bits, data.get() + i * n, n);
-  unsigned width = elementType.isIndex() ? 64 : elementType.getIntOrFloatBitWidth();
-  if (width == 1) return bits & 1;
-  if (width == 64) return static_cast<int64_t>(bits);
-  bits &= (uint64_t(1) << width) - 1;
-  if (!isUnsigned && (bits >> (width - 1))) bits |= ~uint64_t(0) << width;
-  return static_cast<int64_t>(bits);
+  CellType c = cellType(elementType);
+  int64_t v;
+  loadIntegers(c, data.get(), i, 0, 1, &v);
+  if (isUnsigned && c.width < 64) v &= (int64_t(1) << c.width) - 1;
+  return v;
 }
 
 void HostTensor::setInt(int64_t i, int64_t value) {
-  unsigned n = storageBytes(elementType);
-  if (elementType.isInteger(1)) value = value & 1;
-  std::memcpy(data.get() + i * n, &value, n);
+  storeIntegers(cellType(elementType), data.get(), i, 1, 1, &value);
 }
 
 HostTensor toHostTensor(ElementsAttr attr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A dense tensor in the memory of the compiler: what `evaluate` reads and writes, and what constants are made from.
 #pragma once
+#include "compiler/ir/Cells.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
@@ -41,6 +42,10 @@ struct HostTensor {
 
 /// Bytes that one element takes in memory, in HostTensor, in bundles and in weights (0 for strings).
 unsigned storageBytes(mlir::Type elementType);
+
+/// How elements of this type are kept and computed with (compiler/ir/Cells.h); kind none for complex and other types
+/// that have no cells.
+CellType cellType(mlir::Type elementType);
 
 /// A copy of a constant attribute (dense, splat or resource) without copying where possible.
 HostTensor toHostTensor(mlir::ElementsAttr attr);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ops/Accumulate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/Support/Parallel.h"
-#include "llvm/Support/Threading.h"
+#include <atomic>
 #include <thread>
 
 using namespace mlir;
 
 namespace ortc {
 
+static std::atomic<unsigned> threadCount = 0;
+void setThreadCount(unsigned threads) { threadCount = threads; }
+
 void parallelFor(int64_t count, llvm::function_ref<void(int64_t, int64_t)> body) {
-  int64_t threads = std::min<int64_t>(std::max(1u, std::thread::hardware_concurrency()), count);
+  unsigned wanted = threadCount ? threadCount.load() : std::max(1u, std::thread::hardware_concurrency());
+  int64_t threads = std::min<int64_t>(wanted, count);
   if (threads <= 1) {
     if (count > 0) body(0, count);
     return;

@@ -13,8 +13,11 @@ void sumOfProducts(const HostTensor& lhs, bool lhsUnsigned, const HostTensor& rh
                    std::array<llvm::SmallVector<int64_t>, 3> outerStrides,
                    std::array<llvm::SmallVector<int64_t>, 2> innerStrides);
 
-/// `body(begin, end)` over [0, count) on all cores, in contiguous pieces.
+/// `body(begin, end)` over [0, count) on all cores, in contiguous pieces. A body must not call parallelFor.
 void parallelFor(int64_t count, llvm::function_ref<void(int64_t begin, int64_t end)> body);
+
+/// Number of threads that parallelFor uses; 0: as many as there are cores.
+void setThreadCount(unsigned threads);
 
 /// The type that a sum of type `result` is accumulated in: f32 for f16 and bf16, else itself.
 mlir::Type accumulatorType(mlir::Type result);

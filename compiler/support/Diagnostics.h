@@ -61,6 +61,20 @@ public:
   /// The file that later reports are about.
   void setFile(std::string file) { currentFile = std::move(file); }
   const std::string& file() const { return currentFile; }
+  /// Reports within its lifetime are about another file.
+  class FileScope {
+  public:
+    FileScope(Diagnostics& diagnostics, std::string file)
+        : diagnostics(diagnostics), before(std::move(diagnostics.currentFile)) {
+      diagnostics.currentFile = std::move(file);
+    }
+    ~FileScope() { diagnostics.currentFile = std::move(before); }
+    FileScope(const FileScope&) = delete;
+
+  private:
+    Diagnostics& diagnostics;
+    std::string before;
+  };
 
   /// The reference stays valid until clear(); add notes to it.
   Diagnostic& report(Severity severity, std::string_view location, std::string message);

@@ -55,6 +55,12 @@ inline double decodeFloat(DType type, uint64_t bits) {
     std::memcpy(&value, &bits, sizeof value);
     return value;
   }
+  if (type == DType::F32) { // the common one, fast
+    float value;
+    const uint32_t low = static_cast<uint32_t>(bits);
+    std::memcpy(&value, &low, sizeof value);
+    return value;
+  }
   const FloatFormat f = floatFormat(type);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (f.specials == FloatSpecials::E8M0)
@@ -161,8 +167,9 @@ inline uint64_t loadBits(const uint8_t* data, DType type, int64_t index) {
   if (bits >= 8) {
     uint64_t value = 0;
     const unsigned bytes = bits / 8;
+    const uint8_t* at = data + index * bytes;
     for (unsigned i = 0; i < bytes; ++i)
-      value |= uint64_t{data[index * bytes + i]} << (8 * i);
+      value |= uint64_t{at[i]} << (8 * i);
     return value;
   }
   uint64_t value = 0;

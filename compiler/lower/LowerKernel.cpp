@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lower/LowerKernel.h"
+#include "compiler/lower/Vectorise.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace ortc {
+
+std::string wishName(Value value) {
+  if (auto dim = value.getDefiningOp<DimOp>()) return dim.getName().str();
+  std::string found;
+  value.getLoc()->walk([&](Location l) {
+    if (auto name = dyn_cast<NameLoc>(l); name && found.empty()) found = name.getName().str();
+    return WalkResult::advance();
+  });
+  // "node '/fc1/Gemm' (Gemm, opset 13)" and "initializer 'w'": what stands between the first quotes
+  size_t open = found.find('\''), close = open == std::string::npos ? open : found.find('\'', open + 1);
+  if (close != std::string::npos) return found.substr(open + 1, close - open - 1);
+  return "";
+}
+
+static MemRefType bufferType(Value tensor) {
+  return MemRefType::get({ShapedType::kDynamic}, cast<RankedTensorType>(tensor.getType()).getElementType());
+}
+
+KernelWriter::KernelWriter(KernelOp kernel, ModuleOp module, StridesOf stridesOf)
+    : builder(kernel.getContext()), emitter(builder, kernel.getLoc(), *this), kernel(kernel), stridesOf(stridesOf) {
+  builder.setInsertionPointToEnd(module.getBody());
+  function = builder.create<func::FuncOp>(kernel.getLoc(), kernel.getName(), builder.getFunctionType({}, {}));
+  function.setPrivate();
+  function->setAttr("ortc.kernel", builder.getUnitAttr());
+  Block* entry = function.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  for (Value v : kernel.getResults())
+    results.push_back({entry->addArgument(bufferType(v), v.getLoc()), stridesOf(v)});
+}
+
+Value KernelWriter::scalar(Value outer) {
+  for (auto& [from, to] : scalarArgs)
+    if (from == outer) return to;
+  Value arg = function.front().addArgument(outer.getType(), outer.getLoc());
+  scalarArgs.push_back({outer, arg});
+  return arg;
+}
+
+Place KernelWriter::place(Value tensor) {
+  for (auto& [from, to] : inputArgs)
+    if (from == tensor) return {to, stridesOf(tensor)};
+  Value arg = function.front().insertArgument(static_cast<unsigned>(inputArgs.size()), bufferType(tensor), tensor.getLoc());
+  inputArgs.push_back({tensor, arg});
+  return {arg, stridesOf(tensor)};
+}
+
+LoweredKernel KernelWriter::finish() {
+  Block& entry = function.front();
+  if (entry.empty() || !entry.back().hasTrait<OpTrait::IsTerminator>()) {
+    builder.setInsertionPointToEnd(&entry);
+    builder.create<func::ReturnOp>(kernel.getLoc());
+  }
+  function.setFunctionType(builder.getFunctionType(entry.getArgumentTypes(), {}));
+  LoweredKernel r{function, {}, {}};
+  for (auto& [from, to] : inputArgs) r.inputs.push_back(from);
+  for (auto& [from, to] : scalarArgs) r.scalars.push_back(from);
+  SmallVector<Value> outer(r.inputs);
+  outer.append(kernel.getResults().begin(), kernel.getResults().end());
+  outer.append(r.scalars);
+  for (auto [i, v] : llvm::enumerate(outer)) {
+    std::string name = wishName(i >= r.inputs.size() && i < r.inputs.size() + kernel.getNumResults() ? kernel.yielded()[i - r.inputs.size()] : v);
+    function.setArgAttr(i, "ortc.name", builder.getStringAttr(name));
+  }
+  // Nodes that this kernel computes, in order.
+  SmallVector<Attribute> nodes;
+  kernel.getBody().walk([&](Operation* op) {
+    if (op->getNumResults() == 0 || !isa<TensorType>(op->getResult(0).getType()) || isa<tensor::EmptyOp, linalg::FillOp, arith::ConstantOp>(op)) return;
+    op->getLoc()->walk([&](Location l) {
+      if (auto name = dyn_cast<NameLoc>(l))
+        if (!llvm::is_contained(nodes, name.getName())) nodes.push_back(name.getName());
+      return WalkResult::advance();
+    });
+  });
+  function->setAttr("ortc.nodes", builder.getArrayAttr(nodes));
+  if (kernel.getChoiceAttr()) function->setAttr("ortc.choice", kernel.getChoiceAttr());
+  return r;
+}
+
+/// Removes doubles and constants that folding left behind.
+static void tidy(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  DominanceInfo dominance(function);
+  eliminateCommonSubExpressions(rewriter, dominance, function);
+  GreedyRewriteConfig config;
+  RewritePatternSet none(function.getContext());
+  (void)applyPatternsAndFoldGreedily(function, std::move(none), config); // folds and removes what is dead
+  DominanceInfo again(function);
+  eliminateCommonSubExpressions(rewriter, again, function);
+}
+
+FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Schedule& schedule, StridesOf stridesOf) {
+  KernelWriter writer(kernel, module, stridesOf);
+  LoopEmitter& e = writer.emitter;
+  Value root = kernel.yielded()[0];
+  Sizes sizes = getSizes(writer.builder, root);
+  SmallVector<Value> extents;
+  for (OpFoldResult s : sizes) extents.push_back(e.localSize(s));
+  SmallVector<Value> indices;
+  auto store = [&] {
+    for (auto [i, v] : llvm::enumerate(kernel.yielded())) {
+      e.loc = v.getLoc();
+      e.store(e.read(v, indices), writer.result(i), indices);
+    }
+  };
+  auto axis = [](size_t d) { return "i" + std::to_string(d); };
+  std::function<void(size_t)> nest = [&](size_t d) {
+    if (d == extents.size()) return store();
+    if (constantSize(sizes[d]) == 1) {
+      indices.push_back(e.index(0));
+      return nest(d + 1);
+    }
+    e.loop(extents[d], axis(d), [&](Value iv) {
+      indices.push_back(iv);
+      nest(d + 1);
+    });
+  };
+  // The loops that are spread: skip those of one turn.
+  SmallVector<Value> spread;
+  SmallVector<std::string> axes;
+  size_t d = 0;
+  int64_t want = schedule.parallelLoops < 0 ? static_cast<int64_t>(extents.size()) : schedule.parallelLoops;
+  for (; d < extents.size() && static_cast<int64_t>(spread.size()) < want; ++d) {
+    if (constantSize(sizes[d]) == 1) {
+      indices.push_back(e.index(0));
+      continue;
+    }
+    indices.push_back({});
+    spread.push_back(extents[d]);
+    axes.push_back(axis(d));
+  }
+  if (spread.empty() && schedule.parallelLoops == 0) {
+    nest(d);
+  } else {
+    if (spread.empty()) spread.push_back(e.index(1)), axes.push_back("one");
+    e.parallel(spread, axes, [&](ValueRange ivs) {
+      size_t next = 0;
+      for (Value& i : indices)
+        if (!i) i = ivs[next++];
+      nest(d);
+    });
+  }
+  LoweredKernel lowered = writer.finish();
+  if (schedule.vectorLanes > 1) vectoriseLoops(lowered.function, schedule.vectorLanes);
+  tidy(lowered.function);
+  if (failed(mlir::verify(lowered.function))) return failure();
+  return lowered;
+}
+
+} // namespace ortc

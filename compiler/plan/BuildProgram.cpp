@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/plan/BuildProgram.h"
+#include "compiler/plan/Arena.h"
+#include "compiler/plan/Places.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace ortc {
+namespace {
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(ModuleOp module, func::FuncOp main, const ProgramOptions& options)
+      : module(module), main(main), options(options), places(main), b(module.getContext()) {}
+
+  FailureOr<ProgramFacts> build() {
+    if (failed(places.run())) return failure();
+    // Constants get their offsets in the order in which kernels are written, which is that of the program.
+    b.setInsertionPoint(main);
+    auto run = b.create<func::FuncOp>(main.getLoc(), "run", b.getFunctionType({}, {}));
+    run->setAttr("ortc.program", b.getUnitAttr());
+    b.setInsertionPointToStart(run.addEntryBlock());
+    assignArena();
+    if (failed(emitBlock(main.getBody().front()))) return failure();
+    b.setInsertionPointToEnd(&run.getBody().front());
+    b.create<func::ReturnOp>(main.getLoc());
+    setModuleAttributes();
+    main.erase();
+    module->setAttr("ortc.weights_bytes", b.getI64IntegerAttr(static_cast<int64_t>(facts.weights.bytes())));
+    facts.copies = places.copies;
+    return std::move(facts);
+  }
+
+private:
+  ModuleOp module;
+  func::FuncOp main;
+  const ProgramOptions& options;
+  Places places;
+  OpBuilder b;
+  IRMapping map;
+  ProgramFacts facts;
+  DenseMap<Value, SmallVector<Value>> bufferOps; // of a tensor, in blocks that are being written
+  llvm::StringMap<func::FuncOp> kernelsByText;
+  llvm::StringMap<unsigned> kernelNames;
+  std::vector<unsigned> arenaBuffers;
+
+  // ---- arena ----
+
+  OpFoldResult bytesOf(const PlannedBuffer& buffer) {
+    OpBuilder& mb = places.builder();
+    mb.setInsertionPoint(places.startPoint());
+    OpFoldResult bytes = mb.getIndexAttr(storageBytes(buffer.elementType));
+    for (OpFoldResult s : buffer.sizes) bytes = mulSizes(mb, main.getLoc(), bytes, s);
+    return bytes;
+  }
+
+  void assignArena() {
+    std::vector<ArenaRequest> requests;
+    std::vector<OpFoldResult> bytes;
+    bool bounded = true;
+    for (auto [i, buffer] : llvm::enumerate(places.buffers)) {
+      if (buffer.segment != "arena" || buffer.last < 0) continue;
+      arenaBuffers.push_back(i);
+      bytes.push_back(bytesOf(buffer));
+      int64_t high = indexRange(bytes.back()).second;
+      bounded &= high != INT64_MAX;
+      requests.push_back({high, buffer.first, buffer.last});
+    }
+    if (bounded) {
+      facts.arenaBytes = assignOffsets(requests, options.alignment);
+      facts.largestLiveSet = largestLiveSet(requests, options.alignment);
+      for (auto [i, r] : llvm::zip(arenaBuffers, requests)) places.buffers[i].byteOffset = b.getIndexAttr(r.offset);
+      module->setAttr("ortc.arena_bytes", b.getI64IntegerAttr(*facts.arenaBytes));
+      return;
+    }
+    // Sizes without a bound: slots, whose offsets are sums of what a run needs.
+    std::vector<int64_t> slot;
+    int64_t count = assignSlots(requests, slot);
+    OpBuilder& mb = places.builder();
+    mb.setInsertionPoint(places.startPoint());
+    std::vector<OpFoldResult> sizes(count, mb.getIndexAttr(0)), offsets;
+    for (size_t i = 0; i < requests.size(); ++i) sizes[slot[i]] = maxSizes(mb, main.getLoc(), sizes[slot[i]], bytes[i]);
+    OpFoldResult total = mb.getIndexAttr(0), unit = mb.getIndexAttr(options.alignment);
+    for (OpFoldResult s : sizes) {
+      offsets.push_back(total);
+      total = addSizes(mb, main.getLoc(), total, mulSizes(mb, main.getLoc(), ceilDivSizes(mb, main.getLoc(), s, unit), unit));
+    }
+    for (size_t i = 0; i < requests.size(); ++i) places.buffers[arenaBuffers[i]].byteOffset = offsets[slot[i]];
+    arenaTotal = total;
+  }
+  OpFoldResult arenaTotal;
+
+  // ---- values ----
+
+  Value mapped(Value v) { return map.lookupOrDefault(v); }
+  Value mappedSize(OpFoldResult s) {
+    if (auto c = constantSize(s)) return b.create<arith::ConstantIndexOp>(main.getLoc(), *c);
+    return mapped(cast<Value>(s));
+  }
+
+  /// The buffer op of a tensor: where its first element lies.
+  Value bufferOf(Value tensor) {
+    for (Value v : bufferOps[tensor]) {
+      for (Block* at = b.getInsertionBlock(); at; at = at->getParentOp() ? at->getParentOp()->getBlock() : nullptr)
+        if (v.getParentBlock() == at) return v;
+    }
+    const PlannedPlace* place = places.find(tensor);
+    PlannedBuffer& buffer = places.buffers[place->buffer];
+    if (buffer.segment == "weights" && !buffer.byteOffset) {
+      auto constant = tensor.getDefiningOp<arith::ConstantOp>();
+      for (Value v = tensor; !constant;) { // a view of a constant
+        v = v.getDefiningOp()->getOperand(0);
+        constant = v.getDefiningOp<arith::ConstantOp>();
+      }
+      HostTensor data = toHostTensor(cast<ElementsAttr>(constant.getValue()));
+      buffer.byteOffset = b.getIndexAttr(static_cast<int64_t>(facts.weights.add(data, buffer.name)));
+    }
+    OpFoldResult offset = place->offset;
+    Location loc = tensor.getLoc();
+    auto unit = static_cast<int64_t>(storageBytes(buffer.elementType));
+    Value at;
+    auto c = constantSize(offset);
+    auto base = buffer.byteOffset ? constantSize(buffer.byteOffset) : std::optional<int64_t>(0);
+    if (c && base) {
+      if (*base || *c || buffer.segment == "arena" || buffer.segment == "weights") at = b.create<arith::ConstantIndexOp>(loc, *base + *c * unit);
+    } else {
+      at = b.createOrFold<arith::MulIOp>(loc, mappedSize(offset), b.create<arith::ConstantIndexOp>(loc, unit));
+      if (buffer.byteOffset) at = b.createOrFold<arith::AddIOp>(loc, mappedSize(buffer.byteOffset), at);
+    }
+    auto type = MemRefType::get({ShapedType::kDynamic}, buffer.elementType);
+    std::string name = wishName(tensor);
+    if (buffer.segment == "input" || name.empty()) name = buffer.name;
+    Value v = b.create<BufferOp>(loc, type, name, buffer.segment, buffer.number, at);
+    bufferOps[tensor].push_back(v);
+    return v;
+  }
+
+  // ---- kernels ----
+
+  /// Equal kernels are one function, whatever nodes they come from.
+  func::FuncOp shared(func::FuncOp function) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    auto nodes = function->getAttrOfType<ArrayAttr>("ortc.nodes");
+    SmallVector<Attribute> names;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      names.push_back(function.getArgAttr(i, "ortc.name"));
+      function.removeArgAttr(i, b.getStringAttr("ortc.name"));
+    }
+    std::string name = function.getName().str();
+    function->removeAttr("ortc.nodes");
+    function.setName("k");
+    function->print(os, OpPrintingFlags().useLocalScope().enableDebugInfo(false));
+    function.setName(name);
+    auto [it, isNew] = kernelsByText.try_emplace(os.str(), function);
+    if (!isNew) {
+      SmallVector<Attribute> all(it->second->getAttrOfType<ArrayAttr>("ortc.nodes").getValue());
+      for (Attribute n : nodes)
+        if (!llvm::is_contained(all, n)) all.push_back(n);
+      it->second->setAttr("ortc.nodes", b.getArrayAttr(all));
+      function.erase();
+      return it->second;
+    }
+    for (auto [i, n] : llvm::enumerate(names))
+      if (n) function.setArgAttr(i, "ortc.name", n);
+    function->setAttr("ortc.nodes", nodes);
+    unsigned& used = kernelNames[name];
+    if (used++) function.setName(name + "_" + std::to_string(used));
+    return function;
+  }
+
+  LogicalResult emitKernel(KernelOp kernel) {
+    auto stridesOf = [&](Value tensor) -> Sizes {
+      const PlannedPlace* p = places.find(tensor);
+      assert(p && "every tensor that a kernel reads has a place");
+      return p->strides;
+    };
+    FailureOr<LoweredKernel> lowered = failure();
+    bool written = false;
+    if (options.writeChoice && kernel.getChoice()) {
+      lowered = options.writeChoice(kernel, module, stridesOf, facts.weights);
+      if (failed(lowered)) return failure();
+      written = static_cast<bool>(lowered->function);
+    }
+    if (!written) lowered = lowerKernel(kernel, module, options.schedule(kernel), stridesOf);
+    if (failed(lowered)) return failure();
+    SmallVector<Value> args;
+    for (Value v : lowered->inputs) args.push_back(bufferOf(v));
+    for (Value v : kernel.getResults()) args.push_back(bufferOf(v));
+    for (Value v : lowered->scalars) args.push_back(mapped(v));
+    func::FuncOp function = shared(lowered->function);
+    b.create<LaunchOp>(kernel.getLoc(), function.getName(), args);
+    ++facts.launches;
+    return success();
+  }
+
+  // ---- blocks ----
+
+  void emitOutputDims(func::ReturnOp ret, bool atStart) {
+    for (OpOperand& operand : ret->getOpOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      if (!type) continue;
+      OpBuilder& mb = places.builder();
+      mb.setInsertionPoint(atStart ? places.startPoint() : ret);
+      SmallVector<Value> sizes;
+      bool known = true;
+      for (OpFoldResult s : getSizes(mb, operand.get())) {
+        auto k = places.atStart(s);
+        known &= k.has_value();
+        sizes.push_back(mappedSize(k.value_or(s)));
+      }
+      if (known != atStart) continue;
+      b.create<OutputDimsOp>(ret.getLoc(), operand.getOperandNumber(), storageBytes(type.getElementType()), sizes);
+    }
+  }
+
+  LogicalResult emitBlock(Block& block) {
+    for (Operation& op : block) {
+      if (failed(emit(op))) return failure();
+    }
+    return success();
+  }
+
+  bool isTensor(Type t) { return isa<RankedTensorType>(t); }
+
+  LogicalResult emit(Operation& op) {
+    if (&op == places.startPoint()) {
+      // All sizes that a run begins with are computed: check what the caller gave before anything is written.
+      b.clone(op, map);
+      if (arenaTotal) b.create<RequireArenaOp>(main.getLoc(), mappedSize(arenaTotal));
+      emitOutputDims(cast<func::ReturnOp>(main.getBody().front().getTerminator()), /*atStart=*/true);
+      return success();
+    }
+    if (auto kernel = dyn_cast<KernelOp>(op)) return emitKernel(kernel);
+    if (isa<func::ReturnOp>(op)) return success();
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      // Read back by the host.
+      const PlannedPlace* place = places.find(extract.getTensor());
+      if (!place) return op.emitError("reads a tensor that has no place");
+      Value linear = b.create<arith::ConstantIndexOp>(op.getLoc(), 0);
+      for (auto [i, stride] : llvm::zip(extract.getIndices(), place->strides))
+        linear = b.createOrFold<arith::AddIOp>(op.getLoc(), linear, b.createOrFold<arith::MulIOp>(op.getLoc(), mapped(i), mappedSize(stride)));
+      map.map(extract.getResult(), b.create<memref::LoadOp>(op.getLoc(), bufferOf(extract.getTensor()), linear).getResult());
+      return success();
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(op)) return emitIf(branch);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) return emitFor(loop);
+    if (auto step = dyn_cast<HostStepOp>(op)) {
+      IRMapping local = map;
+      for (Value v : step.getArguments())
+        if (isTensor(v.getType())) local.map(v, bufferOf(v));
+      Operation* copy = b.clone(op, local);
+      for (auto [x, y] : llvm::zip(op.getResults(), copy->getResults())) map.map(x, y);
+      return success();
+    }
+    // Views and shapes are gone; constants and arithmetic on scalars stay.
+    if (llvm::any_of(op.getResultTypes(), [&](Type t) { return isTensor(t); })) return success();
+    if (op.getNumRegions()) return op.emitError("has no counterpart in a program");
+    b.clone(op, map);
+    return success();
+  }
+
+  SmallVector<Value> scalarsOf(ValueRange values) {
+    SmallVector<Value> r;
+    for (Value v : values)
+      if (!isTensor(v.getType())) r.push_back(mapped(v));
+    return r;
+  }
+
+  LogicalResult emitInto(Block& from, Block& to) {
+    OpBuilder::InsertionGuard guard(b);
+    if (!to.empty() && to.back().hasTrait<OpTrait::IsTerminator>()) to.back().erase();
+    b.setInsertionPointToEnd(&to);
+    for (Operation& op : from.without_terminator())
+      if (failed(emit(op))) return failure();
+    b.create<scf::YieldOp>(from.getTerminator()->getLoc(), scalarsOf(from.getTerminator()->getOperands()));
+    return success();
+  }
+
+  LogicalResult emitIf(scf::IfOp branch) {
+    SmallVector<Type> types;
+    for (Type t : branch.getResultTypes())
+      if (!isTensor(t)) types.push_back(t);
+    auto made = b.create<scf::IfOp>(branch.getLoc(), types, mapped(branch.getCondition()), true, true);
+    if (made.getThenRegion().empty()) b.createBlock(&made.getThenRegion());
+    if (failed(emitInto(branch.getThenRegion().front(), made.getThenRegion().front()))) return failure();
+    if (!branch.getElseRegion().empty() && failed(emitInto(branch.getElseRegion().front(), made.getElseRegion().front()))) return failure();
+    b.setInsertionPointAfter(made);
+    unsigned next = 0;
+    for (Value r : branch.getResults())
+      if (!isTensor(r.getType())) map.map(r, made.getResult(next++));
+    return success();
+  }
+
+  LogicalResult emitFor(scf::ForOp loop) {
+    auto made = b.create<scf::ForOp>(loop.getLoc(), mapped(loop.getLowerBound()), mapped(loop.getUpperBound()), mapped(loop.getStep()), scalarsOf(loop.getInitArgs()));
+    map.map(loop.getInductionVar(), made.getInductionVar());
+    unsigned next = 0;
+    for (Value arg : loop.getRegionIterArgs())
+      if (!isTensor(arg.getType())) map.map(arg, made.getRegionIterArg(next++));
+    if (failed(emitInto(*loop.getBody(), *made.getBody()))) return failure();
+    b.setInsertionPointAfter(made);
+    next = 0;
+    for (Value r : loop.getResults())
+      if (!isTensor(r.getType())) map.map(r, made.getResult(next++));
+    return success();
+  }
+
+  // ---- what the bundle says of its inputs and outputs ----
+
+  Attribute dimsOf(ArrayRef<int64_t> shape, ArrayAttr names) {
+    SmallVector<Attribute> dims;
+    for (auto [i, s] : llvm::enumerate(shape)) {
+      if (!ShapedType::isDynamic(s)) dims.push_back(b.getI64IntegerAttr(s));
+      else if (names && isa<StringAttr>(names[i])) dims.push_back(names[i]);
+      else dims.push_back(b.getUnitAttr()); // computed by the run
+    }
+    return b.getArrayAttr(dims);
+  }
+
+  void setModuleAttributes() {
+    SmallVector<Attribute> ins, outs;
+    OpBuilder& mb = places.builder();
+    for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+      NamedAttrList d;
+      d.set("name", main.getArgAttr(i, "ortc.name"));
+      d.set("dtype", main.getArgAttr(i, "ortc.dtype"));
+      if (auto t = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i])) d.set("dims", dimsOf(t.getShape(), main.getArgAttrOfType<ArrayAttr>(i, "ortc.dims")));
+      ins.push_back(d.getDictionary(b.getContext()));
+    }
+    auto ret = cast<func::ReturnOp>(main.getBody().front().getTerminator());
+    for (unsigned i = 0; i < main.getNumResults(); ++i) {
+      NamedAttrList d;
+      d.set("name", main.getResultAttr(i, "ortc.name"));
+      d.set("dtype", main.getResultAttr(i, "ortc.dtype"));
+      if (auto t = dyn_cast<RankedTensorType>(ret.getOperand(i).getType())) {
+        SmallVector<Attribute> names;
+        mb.setInsertionPoint(ret);
+        for (OpFoldResult s : getSizes(mb, ret.getOperand(i))) {
+          Value v = dyn_cast<Value>(s);
+          auto dim = v ? v.getDefiningOp<DimOp>() : DimOp();
+          names.push_back(dim ? Attribute(dim.getNameAttr()) : Attribute(b.getUnitAttr()));
+        }
+        d.set("dims", dimsOf(t.getShape(), b.getArrayAttr(names)));
+      }
+      outs.push_back(d.getDictionary(b.getContext()));
+    }
+    module->setAttr("ortc.inputs", b.getArrayAttr(ins));
+    module->setAttr("ortc.outputs", b.getArrayAttr(outs));
+  }
+};
+
+} // namespace
+
+FailureOr<ProgramFacts> buildProgram(ModuleOp module, const ProgramOptions& options) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  return ProgramBuilder(module, main, options).build();
+}
+
+} // namespace ortc

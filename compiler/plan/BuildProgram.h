@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// From kernels on tensors to the host program: every tensor gets a place, every kernel becomes a function
+// (docs/spine.md, section 3).
+#pragma once
+#include "compiler/lower/LowerKernel.h"
+#include "compiler/plan/Weights.h"
+
+namespace ortc {
+
+/// How a target writes kernels; the generic way is lowerKernel.
+struct ProgramOptions {
+  int64_t alignment = 64; // of buffers in the arena and of weights
+  /// The schedule of a kernel that is written as loops.
+  std::function<Schedule(KernelOp)> schedule = [](KernelOp) { return Schedule(); };
+  /// Writes a catalogue kernel: returns null to have it written as loops. May add packed weights.
+  std::function<mlir::FailureOr<LoweredKernel>(KernelOp, mlir::ModuleOp, StridesOf, Weights&)> writeChoice;
+};
+
+struct ProgramFacts {
+  Weights weights;
+  std::optional<int64_t> arenaBytes; // at the upper bounds; none when a dim has none
+  int64_t largestLiveSet = 0;        // with the same meaning
+  int64_t copies = 0;                // launches that only move data
+  int64_t launches = 0;
+};
+
+/// Replaces @main by @run and kernel functions. Failure comes with a diagnostic.
+mlir::FailureOr<ProgramFacts> buildProgram(mlir::ModuleOp module, const ProgramOptions& options);
+
+} // namespace ortc
