@@ -117,7 +117,7 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
   bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty()) n.error("'auto_pad' is '{}'; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", mode);
   if (mode == "VALID") std::fill(pads.begin(), pads.end(), 0);
-  bool ceil = n.intAttr("ceil_mode", 0) != 0;
+  bool ceil = n.intAttr("ceil_mode", 0) != 0 && mode != "VALID"; // VALID keeps whole windows only
   std::vector<WindowDim> dims(count);
   for (size_t i = 0; i < count; ++i) {
     WindowDim& d = dims[i];

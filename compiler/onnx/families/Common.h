@@ -64,6 +64,9 @@ Scalar countOver(NodeBuilder& n, Tensor x, llvm::ArrayRef<int64_t> axes, DType a
 /// [from, rank)
 std::vector<int64_t> axesFrom(int64_t from, int64_t rank);
 
+/// Conv without its bias, as the attributes of the node say; also of integers.
+Tensor convolution(NodeBuilder& n, Tensor x, Tensor w, std::optional<DType> result);
+
 /// Softmax over several axes at once, in x's type.
 Tensor softmaxOver(NodeBuilder& n, Tensor x, llvm::ArrayRef<int64_t> axes, bool logarithm);
 
