@@ -68,9 +68,9 @@ LogicalResult simplify(ModuleOp module) {
   PassManager pm(module.getContext());
   pm.enableVerifier(true);
   // Folding first makes shapes constant, which simplification needs; simplification makes more constants.
-  pm.addPass(createSimplifyPass());
-  pm.addPass(createFoldConstantsPass());
-  pm.addPass(createSimplifyPass());
+  pm.addPass(createSimplify());
+  pm.addPass(createFoldConstants());
+  pm.addPass(createSimplify());
   return pm.run(module);
 }
 
