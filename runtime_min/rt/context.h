@@ -18,7 +18,7 @@
 #include "ortc/ortc.h"
 
 #include "heap.h"
-#include "memory.h"
+#include "arena.h"
 #include "pool.h"
 #include "tensors.h"
 #include "text.h"

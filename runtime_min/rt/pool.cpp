@@ -6,7 +6,7 @@
 // to run does not hold the loop up.
 #include "pool.h"
 
-#include "memory.h"
+#include "arena.h"
 
 #ifdef ORTC_NO_THREADS
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: 0BSD
 // Memory of a context: asked for at create and reserve only, never by a run.
-#ifndef ORTC_RT_MEMORY_H
-#define ORTC_RT_MEMORY_H
+#ifndef ORTC_RT_ARENA_H
+#define ORTC_RT_ARENA_H
 
 #include "config.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 // Aligned, zeroed memory from the system.
-#include "memory.h"
+#include "arena.h"
 
 #include <stdlib.h>
 #include <string.h>
