@@ -46,8 +46,8 @@ template <class V> ORTC_INLINE V asinh_f32(V x) {
   p = fma(p, s, 0.0749990717f);
   p = fma(p, s, -0.166666657f);
   const V near = fma(V(t * s), p, t);
-  // log(t + sqrt(t^2 + 1)); from 2^13 on it is log(2 t)
-  const auto huge = t > 8192.0f;
+  // log(t + sqrt(t^2 + 1)); from 1e9 on it is log(2 t), and t^2 may overflow
+  const auto huge = t > 1e9f;
   const V w = t + s / (1.0f + sqrt(V(1.0f + s)));
   const V far = log1p_f32(V(huge ? t : w)) + (huge ? splat<V>(0.693147182f) : V());
   return copysign(V(t > 0.5f ? far : near), x);
@@ -55,7 +55,7 @@ template <class V> ORTC_INLINE V asinh_f32(V x) {
 
 template <class V> ORTC_INLINE V acosh_f32(V x) {
   const V t = x - 1.0f;
-  const auto huge = x > 8192.0f;
+  const auto huge = x > 1e9f;
   const V w = t + sqrt(V(t * (t + 2.0f)));
   const V y = log1p_f32(V(huge ? t : w)) + (huge ? splat<V>(0.693147182f) : V());
   const V bad = splat<V>(not_a_number);

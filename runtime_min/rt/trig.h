@@ -13,9 +13,9 @@ namespace detail {
 constexpr float pi_high = 3.14159274f, pi_low = -8.74227766e-08f;
 constexpr float half_pi_high = 1.57079637f, half_pi_low = -4.37113883e-08f;
 
-// x = n pi/2 + r with |r| <= pi/4
+// x = n pi/2 + r + low with |r| <= pi/4, and low what r lost by rounding
 template <class V> struct angle {
-  V r;
+  V r, low;
   int_of<V> n;
 };
 
@@ -26,7 +26,7 @@ inline ORTC_NOINLINE angle<float> reduce_large(float x) {
                                              0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u};
   const uint32_t bits = bits_as<uint32_t>(x) & 0x7fffffffu;
   if (bits >= 0x7f800000u)
-    return {not_a_number, 0};
+    return {not_a_number, 0, 0};
   const uint64_t m = (bits & 0x007fffffu) | 0x00800000u;
   const int position = int(bits >> 23) - 150 + 30; // x = m 2^(exponent - 150); of the bit that has weight 2
   const int w = position / 32, s = position % 32;
@@ -38,30 +38,34 @@ inline ORTC_NOINLINE angle<float> reduce_large(float x) {
   const uint64_t product = ((window[0] * m) << 32) + window[1] * m + ((window[2] * m) >> 32);
   const uint64_t n = (product + (uint64_t(1) << 61)) >> 62;
   const double fraction = double(int64_t(product - (n << 62)));
-  const float r = float(fraction * 3.4061215800865545e-19); // pi/2 * 2^-62
-  return x < 0 ? angle<float>{-r, int32_t(-n)} : angle<float>{r, int32_t(n)};
+  const double exact = fraction * 3.4061215800865545e-19; // pi/2 * 2^-62
+  const float r = float(exact), low = float(exact - double(r));
+  return x < 0 ? angle<float>{-r, -low, int32_t(-n)} : angle<float>{r, low, int32_t(n)};
 }
 
 template <class V> ORTC_INLINE angle<V> reduce(V x) {
   const nearest<V> n = round_product(x, 0.636619747f);
 #if defined(ORTC_FMA_F32)
   constexpr float limit = 100000.0f;
-  V r = fma(n.value, -half_pi_high, x);
-  r = fma(n.value, -half_pi_low, r);
-  r = fma(n.value, 1.71512451e-15f, r);
+  const V r0 = fma(n.value, -half_pi_high, x); // exact
+  const V product = n.value * half_pi_low, product_low = fma(n.value, half_pi_low, V(-product));
+  const V r1 = r0 - product;
+  const V rest = ((r0 - r1) - product) - fma(n.value, -1.71512451e-15f, product_low);
 #else
   constexpr float limit = 12000.0f; // n has 13 bits, and each part of pi/2 has 11: their products are exact
-  V r = x - n.value * 1.5703125f;
-  r = r - n.value * 0.000483751297f;
-  r = r - n.value * 7.54953362e-08f;
-  r = r - n.value * 2.56334407e-12f;
+  const V r0 = (x - n.value * 1.5703125f) - n.value * 0.000483751297f;
+  const V product = n.value * 7.54953362e-08f;
+  const V r1 = r0 - product;
+  const V rest = ((r0 - r1) - product) - n.value * 2.56334407e-12f;
 #endif
-  angle<V> a = {r, n.number};
+  const V r = r1 + rest;
+  angle<V> a = {r, V((r1 - r) + rest), n.number};
   if (ORTC_UNLIKELY(any(abs(x) > limit))) {
     for (int i = 0; i < lanes_of<V>; ++i) {
       if (abs(lane(x, i)) > limit) {
         const angle<float> one = reduce_large(lane(x, i));
         set_lane(a.r, i, one.r);
+        set_lane(a.low, i, one.low);
         set_lane(a.n, i, one.n);
       }
     }
@@ -108,7 +112,9 @@ template <class V> ORTC_INLINE V tan_f32(V x) {
   p = fma(p, s, 0.0534068644f);
   p = fma(p, s, 0.13338846f);
   p = fma(p, s, 0.333331555f);
-  const V t = fma(V(a.r * s), p, a.r);
+  // near pi/4 an error of r counts twice: tan(r + low) = tan(r) + low (1 + tan(r)^2)
+  const V low = fma(s, a.low, a.low);
+  const V t = a.r + fma(V(a.r * s), p, low);
   const V cotangent = -1.0f / t;
   const V y = (a.n & 1) != 0 ? cotangent : t;
   return x == V() ? x : y;
