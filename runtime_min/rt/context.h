@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: 0BSD
-// What the contexts of all bundles share, so that the emitted functions are short. A bundle derives its own:
+// What the contexts of all bundles share, so that the emitted functions are short. A bundle derives
+// its own:
 //
 //   struct net_context : ortc_rt::context { float* scratch; };
 //
@@ -17,8 +18,8 @@
 
 #include "ortc/ortc.h"
 
-#include "heap.h"
 #include "arena.h"
+#include "heap.h"
 #include "pool.h"
 #include "tensors.h"
 #include "text.h"
@@ -47,13 +48,14 @@ struct context {
   ortc_status open(const ortc_model& m, const ortc_options* options, uint64_t default_heap_bytes);
   void close();
 
-  // Rank, type, sizes, capacity and place of every input; dims[num_dims] receives the sizes of the named dimensions,
-  // equal wherever they occur and within their bounds.
+  // Rank, type, sizes, capacity and place of every input; dims[num_dims] receives the sizes of the
+  // named dimensions, equal wherever they occur and within their bounds.
   ortc_status check_inputs(const ortc_tensor* inputs, int64_t* dims, ortc_space space = ORTC_HOST);
 
-  // Type, rank and place of every output. Sizes that follow from the dims are written, and the buffer must hold them;
-  // the others are for set_output.
-  ortc_status check_outputs(ortc_tensor* outputs, const int64_t* dims, ortc_space space = ORTC_HOST);
+  // Type, rank and place of every output. Sizes that follow from the dims are written, and the
+  // buffer must hold them; the others are for set_output.
+  ortc_status check_outputs(ortc_tensor* outputs, const int64_t* dims,
+                            ortc_space space = ORTC_HOST);
 
   // The sizes of an output that the run has computed.
   ortc_status set_output(ortc_tensor* outputs, int index, const int64_t* sizes);
@@ -74,9 +76,15 @@ private:
   ortc_status wrong_shape(const char* kind, const ortc_io& io, const ortc_tensor& t);
 };
 
-template <class C> inline C* context_cast(ortc_context* c) { return reinterpret_cast<C*>(c); }
-template <class C> inline const C* context_cast(const ortc_context* c) { return reinterpret_cast<const C*>(c); }
-inline ortc_context* context_handle(context* c) { return reinterpret_cast<ortc_context*>(c); }
+template <class C> inline C* context_cast(ortc_context* c) {
+  return reinterpret_cast<C*>(c);
+}
+template <class C> inline const C* context_cast(const ortc_context* c) {
+  return reinterpret_cast<const C*>(c);
+}
+inline ortc_context* context_handle(context* c) {
+  return reinterpret_cast<ortc_context*>(c);
+}
 
 // Memory for a context and its construction; NULL: none. destroy_context closes it too.
 void* context_memory(uint64_t bytes);
@@ -86,15 +94,14 @@ template <class C> C* create_context() {
   return p ? new (p) C() : nullptr;
 }
 template <class C> void destroy_context(C* c) {
-  if (!c)
-    return;
+  if (!c) return;
   c->close();
   c->~C();
   context_memory_free(c, sizeof(C));
 }
 
-// Holds the context for one call: the error text is emptied, the heap reset, the workers wake. `busy`: another caller
-// has it, and nothing was touched.
+// Holds the context for one call: the error text is emptied, the heap reset, the workers wake.
+// `busy`: another caller has it, and nothing was touched.
 struct run_scope {
   context& ctx;
   const bool busy;

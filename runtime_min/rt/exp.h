@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: 0BSD
-// exp, exp2, expm1 and sigmoid. Here and in the other function headers: f32 by our own polynomials (tools/minimax.py
-// fits them; README.md lists the errors), the same operations for a scalar and for a vector, so the same bits; f64, which
-// models rarely use, lane by lane through libm.
+// exp, exp2, expm1 and sigmoid. Here and in the other function headers: f32 by our own polynomials
+// (tools/minimax.py fits them; README.md lists the errors), the same operations for a scalar and
+// for a vector, so the same bits; f64, which models rarely use, lane by lane through libm.
 #ifndef ORTC_RT_EXP_H
 #define ORTC_RT_EXP_H
 
@@ -14,13 +14,19 @@ namespace detail {
 constexpr float infinity = __builtin_inff();
 constexpr float not_a_number = __builtin_nanf("");
 constexpr float log2_e = 1.44269504f;
-// ln 2 in two parts; the first has 9 zero bits at its end, so that its products with exponents are exact
+// ln 2 in two parts; the first has 9 zero bits at its end, so that its products with exponents are
+// exact
 constexpr float ln2_high = 0.693145752f, ln2_low = 1.42860677e-6f;
-constexpr float round_magic = 12582912.0f; // 1.5 * 2^23: x + this has the nearest integer to x in its low bits
+constexpr float round_magic =
+    12582912.0f; // 1.5 * 2^23: x + this has the nearest integer to x in its low bits
 
 // NaN stays: both comparisons are false for it.
-template <class V> ORTC_INLINE V at_most(V x, float hi) { return hi < x ? splat<V>(hi) : x; }
-template <class V> ORTC_INLINE V at_least(V x, float lo) { return lo > x ? splat<V>(lo) : x; }
+template <class V> ORTC_INLINE V at_most(V x, float hi) {
+  return hi < x ? splat<V>(hi) : x;
+}
+template <class V> ORTC_INLINE V at_least(V x, float lo) {
+  return lo > x ? splat<V>(lo) : x;
+}
 
 // The nearest integer to x, |x| < 2^22, as a float and as an integer.
 template <class V> struct nearest {
@@ -54,7 +60,9 @@ template <class V> ORTC_INLINE V exp_core(V r) {
 }
 
 // 2^n, -126 <= n <= 127
-template <class V, class I> ORTC_INLINE V power_of_2(I n) { return bits_as<V>(I((n + 127) << 23)); }
+template <class V, class I> ORTC_INLINE V power_of_2(I n) {
+  return bits_as<V>(I((n + 127) << 23));
+}
 
 // y 2^n for any n that occurs here, rounded once, denormals included
 template <class V> ORTC_INLINE V scale(V y, const nearest<V>& n, int shift) {
@@ -120,7 +128,8 @@ template <class V> ORTC_INLINE V expm1(V x) {
     return detail::per_lane<double>(x, [](double v) { return __builtin_expm1(v); });
 }
 
-// 1 / (1 + e^-x) = e^x / (1 + e^x), by the exponential that is at most 1: small results keep their digits
+// 1 / (1 + e^-x) = e^x / (1 + e^x), by the exponential that is at most 1: small results keep their
+// digits
 template <class V> ORTC_INLINE V sigmoid(V x) {
   const V one = splat<V>(1), e = exp(V(-abs(x)));
   return (x < V() ? e : one) / (one + e);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
-// The context heap: strings, sequences, maps and outputs of unknown size live here until the next run. Its size is set
-// at create; allocation moves a mark, and a run starts by moving it back.
+// The context heap: strings, sequences, maps and outputs of unknown size live here until the next
+// run. Its size is set at create; allocation moves a mark, and a run starts by moving it back.
 #ifndef ORTC_RT_HEAP_H
 #define ORTC_RT_HEAP_H
 
@@ -22,8 +22,7 @@ struct heap {
   void* alloc(uint64_t bytes, uint64_t align = 16) {
     const uint64_t start = (used + align - 1) / align * align;
     if (start > size || bytes > size - start) {
-      if (missing == 0)
-        missing = bytes ? bytes : 1;
+      if (missing == 0) missing = bytes ? bytes : 1;
       return nullptr;
     }
     used = start + bytes;
@@ -36,8 +35,7 @@ struct heap {
   // A copy of [p, p + n). data is NULL when it did not fit.
   ortc_string copy(const char* p, uint64_t n) {
     char* to = static_cast<char*>(alloc(n ? n : 1, 1));
-    if (to)
-      __builtin_memcpy(to, p, size_t(n));
+    if (to) __builtin_memcpy(to, p, size_t(n));
     return {to, to ? n : 0};
   }
 

@@ -76,12 +76,12 @@ template <class V> ORTC_INLINE V atanh_f32(V x) {
 
 } // namespace detail
 
-#define ORTC_F32_OR_LIBM(name)                                                                                         \
-  template <class V> ORTC_INLINE V name(V x) {                                                                         \
-    if constexpr (sizeof(elem_of<V>) == 4)                                                                             \
-      return detail::name##_f32(x);                                                                                    \
-    else                                                                                                               \
-      return detail::per_lane<double>(x, [](double v) { return __builtin_##name(v); });                               \
+#define ORTC_F32_OR_LIBM(name)                                                                     \
+  template <class V> ORTC_INLINE V name(V x) {                                                     \
+    if constexpr (sizeof(elem_of<V>) == 4)                                                         \
+      return detail::name##_f32(x);                                                                \
+    else                                                                                           \
+      return detail::per_lane<double>(x, [](double v) { return __builtin_##name(v); });            \
   }
 ORTC_F32_OR_LIBM(tanh)
 ORTC_F32_OR_LIBM(sinh)

@@ -7,8 +7,12 @@
 
 ORTC_RT_ISA_BEGIN
 
-ORTC_INLINE uint8_t get_u4(const uint8_t* p, int64_t i) { return uint8_t(p[i >> 1] >> (i & 1 ? 4 : 0) & 15); }
-ORTC_INLINE int8_t get_i4(const uint8_t* p, int64_t i) { return int8_t((get_u4(p, i) ^ 8) - 8); }
+ORTC_INLINE uint8_t get_u4(const uint8_t* p, int64_t i) {
+  return uint8_t(p[i >> 1] >> (i & 1 ? 4 : 0) & 15);
+}
+ORTC_INLINE int8_t get_i4(const uint8_t* p, int64_t i) {
+  return int8_t((get_u4(p, i) ^ 8) - 8);
+}
 
 // Only the low 4 bits of `value` count. Two elements share a byte: one thread writes both.
 ORTC_INLINE void put_4(uint8_t* p, int64_t i, uint8_t value) {

@@ -11,7 +11,8 @@ namespace detail {
 
 constexpr uint32_t sqrt_half_bits = 0x3f3504f3u; // 0.707
 
-// log(1 + f) - f for sqrt(1/2) <= 1 + f <= sqrt(2), plus `more`, which is small against f: -f^2/2 + f^3 p(f) + more
+// log(1 + f) - f for sqrt(1/2) <= 1 + f <= sqrt(2), plus `more`, which is small against f: -f^2/2 +
+// f^3 p(f) + more
 template <class V> ORTC_INLINE V log_rest(V f, V more) {
   V p = fma(splat<V>(-0.0761891156f), f, 0.127496243f);
   p = fma(p, f, -0.131562218f);

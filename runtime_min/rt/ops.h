@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: 0BSD
-// One answer for everything that C++ or ONNX leaves open, the same on every target. Each function takes a scalar or a
-// vector (simd.h).
+// One answer for everything that C++ or ONNX leaves open, the same on every target. Each function
+// takes a scalar or a vector (simd.h).
 //
 //   floats    maximum minimum        NaN if either is NaN; of two zeros, the first argument
 //             max_number min_number  the other one if one is NaN
 //             clamp(x, lo, hi)       minimum(maximum(x, lo), hi): NaN stays, hi wins when lo > hi
-//             abs negate copysign sign        bits only: right for zeros and NaN; sign(NaN) is NaN, sign(-0) is -0
-//             round_even floor ceil trunc round_away  signed zeros kept; infinities and NaN pass
-//             fmod(a, b)             exact, sign of a; NaN when b is 0 or a is infinite
-//             mod(a, b)              floats: sign of b
-//             is_nan is_inf
+//             abs negate copysign sign        bits only: right for zeros and NaN; sign(NaN) is NaN,
+//             sign(-0) is -0 round_even floor ceil trunc round_away  signed zeros kept; infinities
+//             and NaN pass fmod(a, b)             exact, sign of a; NaN when b is 0 or a is
+//             infinite mod(a, b)              floats: sign of b is_nan is_inf
 //   integers  add sub mul neg abs    wrap around
 //             div(a, b)              towards 0; x / 0 is 0; the smallest number / -1 is itself
 //             floor_div ceil_div     as div, rounded down or up
 //             rem(a, b)              sign of a; 0 when b is 0 (C's %)
 //             mod(a, b)              sign of b; 0 when b is 0 (ONNX Mod, fmod=0)
-//             shl shr_logical shr_arithmetic  by the width or more (or a negative count): all bits shifted out
-//             pow(a, n)              wraps; a negative exponent as 1 / a^-n: 0 unless a is 1 or -1
-//             count_ones leading_zeros trailing_zeros  of 0: the width
-//   casts     cast<To>(x)            float to integer: towards 0, saturates, NaN is 0; integer to integer wraps;
+//             shl shr_logical shr_arithmetic  by the width or more (or a negative count): all bits
+//             shifted out pow(a, n)              wraps; a negative exponent as 1 / a^-n: 0 unless a
+//             is 1 or -1 count_ones leading_zeros trailing_zeros  of 0: the width
+//   casts     cast<To>(x)            float to integer: towards 0, saturates, NaN is 0; integer to
+//   integer wraps;
 //                                    to bool: x != 0
 //             saturate<To>(x)        any number to an integer: saturates (quantisation)
 #ifndef ORTC_RT_OPS_H
@@ -42,12 +42,14 @@ template <> struct float_bits<float> {
   static constexpr float whole = 8388608.0f; // 2^23: from here on every number is whole
 };
 template <> struct float_bits<double> {
-  static constexpr uint64_t sign = 0x8000000000000000u, infinity = 0x7ff0000000000000u, mantissa = 0x000fffffffffffffu;
+  static constexpr uint64_t sign = 0x8000000000000000u, infinity = 0x7ff0000000000000u,
+                            mantissa = 0x000fffffffffffffu;
   static constexpr int width = 64, mantissa_bits = 52;
   static constexpr double whole = 4503599627370496.0;
 };
 template <class V> using fbits = float_bits<elem_of<V>>;
-template <class T> constexpr T max_of = T(is_signed<T> ? (uint64_t(1) << (8 * sizeof(T) - 1)) - 1 : uint64_t(-1));
+template <class T>
+constexpr T max_of = T(is_signed<T> ? (uint64_t(1) << (8 * sizeof(T) - 1)) - 1 : uint64_t(-1));
 template <class T> constexpr T min_of = T(is_signed<T> ? T(-max_of<T> - 1) : T(0));
 template <class T, class V, class F> ORTC_INLINE like<T, V> per_lane(V a, F f) {
   if constexpr (lanes_of<V> == 1) {
@@ -73,22 +75,24 @@ template <class V, class F> ORTC_INLINE V per_lane(V a, V b, F f) {
 
 // Floats: comparisons and signs.
 
-// `b > a ? b : a` is what one instruction of x86 does; it lacks only the NaN of b, and when b is a constant that check
-// folds away.
+// `b > a ? b : a` is what one instruction of x86 does; it lacks only the NaN of b, and when b is a
+// constant that check folds away.
 template <class V> ORTC_INLINE V maximum(V a, V b) {
   V m = b > a ? b : a;
-  if constexpr (detail::is_float<elem_of<V>>)
-    m = b != b ? b : m;
+  if constexpr (detail::is_float<elem_of<V>>) m = b != b ? b : m;
   return m;
 }
 template <class V> ORTC_INLINE V minimum(V a, V b) {
   V m = b < a ? b : a;
-  if constexpr (detail::is_float<elem_of<V>>)
-    m = b != b ? b : m;
+  if constexpr (detail::is_float<elem_of<V>>) m = b != b ? b : m;
   return m;
 }
-template <class V, detail::if_vector<V> = 0> ORTC_INLINE V maximum(V a, elem_of<V> b) { return maximum(a, splat<V>(b)); }
-template <class V, detail::if_vector<V> = 0> ORTC_INLINE V minimum(V a, elem_of<V> b) { return minimum(a, splat<V>(b)); }
+template <class V, detail::if_vector<V> = 0> ORTC_INLINE V maximum(V a, elem_of<V> b) {
+  return maximum(a, splat<V>(b));
+}
+template <class V, detail::if_vector<V> = 0> ORTC_INLINE V minimum(V a, elem_of<V> b) {
+  return minimum(a, splat<V>(b));
+}
 
 template <class V> ORTC_INLINE V max_number(V a, V b) {
   V m = b > a ? b : a;
@@ -121,7 +125,9 @@ template <class V> ORTC_INLINE V abs(V x) {
   }
 }
 
-template <class V> ORTC_INLINE auto is_nan(V x) { return x != x; }
+template <class V> ORTC_INLINE auto is_nan(V x) {
+  return x != x;
+}
 template <class V> ORTC_INLINE auto is_inf(V x) {
   return (bits_as<uint_of<V>>(x) & ~detail::fbits<V>::sign) == detail::fbits<V>::infinity;
 }
@@ -129,7 +135,8 @@ template <class V> ORTC_INLINE auto is_inf(V x) {
 // Floats: rounding.
 
 namespace detail {
-// x86 rounds in one instruction from SSE4.1 on: mode 8 even, 9 down, 10 up, 11 towards zero (no exceptions raised)
+// x86 rounds in one instruction from SSE4.1 on: mode 8 even, 9 down, 10 up, 11 towards zero (no
+// exceptions raised)
 template <int Mode, class V> ORTC_INLINE bool x86_round(V x, V& r) {
 #if defined(__SSE4_1__) && !defined(ORTC_RT_NO_BUILTINS)
   using T = elem_of<V>;
@@ -161,8 +168,7 @@ template <int Mode, class V> ORTC_INLINE bool x86_round(V x, V& r) {
 
 template <class V> ORTC_INLINE V round_even(V x) {
   V r = x;
-  if (detail::x86_round<8>(x, r))
-    return r;
+  if (detail::x86_round<8>(x, r)) return r;
   // Adding 2^23 leaves no room for a fraction.
   const auto whole = detail::fbits<V>::whole;
   const V a = abs(x);
@@ -171,22 +177,19 @@ template <class V> ORTC_INLINE V round_even(V x) {
 }
 template <class V> ORTC_INLINE V floor(V x) {
   V r = x;
-  if (detail::x86_round<9>(x, r))
-    return r;
+  if (detail::x86_round<9>(x, r)) return r;
   r = round_even(x);
   return r > x ? V(r - elem_of<V>(1)) : r;
 }
 template <class V> ORTC_INLINE V ceil(V x) {
   V r = x;
-  if (detail::x86_round<10>(x, r))
-    return r;
+  if (detail::x86_round<10>(x, r)) return r;
   r = round_even(x);
   return copysign(r < x ? V(r + elem_of<V>(1)) : r, x); // ceil(-0.5) is -0
 }
 template <class V> ORTC_INLINE V trunc(V x) {
   V r = x;
-  if (detail::x86_round<11>(x, r))
-    return r;
+  if (detail::x86_round<11>(x, r)) return r;
   return copysign(floor(abs(x)), x);
 }
 // halves away from zero (C's round)
@@ -215,7 +218,9 @@ template <class V> ORTC_INLINE V sign(V x) {
 
 namespace detail {
 // at least as wide as int, so that C's promotion to signed int cannot overflow
-template <class V> using wide_uint = like<typename int_by_size<(sizeof(elem_of<V>) < 4 ? 4 : sizeof(elem_of<V>))>::u, V>;
+template <class V>
+using wide_uint =
+    like<typename int_by_size<(sizeof(elem_of<V>) < 4 ? 4 : sizeof(elem_of<V>))>::u, V>;
 template <class V> ORTC_INLINE auto to_unsigned(V x) {
   if constexpr (lanes_of<V> == 1)
     return wide_uint<V>(x);
@@ -260,59 +265,53 @@ template <class T> ORTC_INLINE T div_scalar(T a, T b) {
   if constexpr (is_float<T>) {
     return a / b;
   } else {
-    if (b == 0)
-      return 0;
+    if (b == 0) return 0;
     if constexpr (is_signed<T>)
-      if (b == T(-1))
-        return neg(a);
+      if (b == T(-1)) return neg(a);
     return T(a / b);
   }
 }
 template <class T> ORTC_INLINE T rem_scalar(T a, T b) {
-  if (b == 0)
-    return 0;
+  if (b == 0) return 0;
   if constexpr (is_signed<T>)
-    if (b == T(-1))
-      return 0;
+    if (b == T(-1)) return 0;
   return T(a % b);
 }
 template <class T> ORTC_INLINE T mod_scalar(T a, T b) {
   T r = rem_scalar(a, b);
   if constexpr (is_signed<T>)
-    if (r != 0 && (r < 0) != (b < 0))
-      r = T(r + b);
+    if (r != 0 && (r < 0) != (b < 0)) r = T(r + b);
   return r;
 }
-// Long division on the bits: |a| = m 2^e, taken modulo |b| one bit of the quotient at a time. Exact.
+// Long division on the bits: |a| = m 2^e, taken modulo |b| one bit of the quotient at a time.
+// Exact.
 template <class T> inline T fmod_scalar(T a, T b) {
   using F = float_bits<T>;
   using U = uint_of<T>;
   U x = bits_as<U>(a) & ~F::sign, y = bits_as<U>(b) & ~F::sign;
   const U s = bits_as<U>(a) & F::sign;
-  if (x >= F::infinity || y == 0 || y > F::infinity)
-    return (a * b) / (a * b);
-  if (x < y)
-    return a;
-  int ex = int(x >> F::mantissa_bits), ey = int(y >> F::mantissa_bits);
-  const U hidden = U(1) << F::mantissa_bits;
-  x = ex ? (x & F::mantissa) | hidden : x;
-  y = ey ? (y & F::mantissa) | hidden : y;
-  ex += ex == 0; // denormals have the exponent of the smallest normal
-  ey += ey == 0;
-  for (; ex > ey; --ex) {
-    if (x >= y)
-      x -= y;
-    if (x == 0)
-      return bits_as<T>(s);
+  if (x >= F::infinity || y == 0 || y > F::infinity) return (a * b) / (a * b);
+  if (x < y) return a;
+  // Mantissas with their top bit set, denormals too; their exponents go below 1 then.
+  constexpr U hidden = U(1) << F::mantissa_bits;
+  const auto unpack = [](U& m) {
+    int e = int(m >> F::mantissa_bits);
+    m = e ? (m & F::mantissa) | hidden : m;
+    for (e += e == 0; m < hidden; --e)
+      m <<= 1;
+    return e;
+  };
+  int ex = unpack(x);
+  const int ey = unpack(y);
+  for (;; --ex) {
+    if (x >= y) x -= y;
+    if (x == 0) return bits_as<T>(s);
+    if (ex == ey) break;
     x <<= 1;
   }
-  if (x >= y)
-    x -= y;
-  if (x == 0)
-    return bits_as<T>(s);
-  while (x < hidden && ex > 1)
-    x <<= 1, --ex;
-  const U r = x < hidden ? x : (x & F::mantissa) | (U(ex) << F::mantissa_bits);
+  for (; x < hidden; --ex)
+    x <<= 1;
+  const U r = ex > 0 ? (x & F::mantissa) | (U(ex) << F::mantissa_bits) : x >> (1 - ex);
   return bits_as<T>(U(r | s));
 }
 } // namespace detail
@@ -340,8 +339,7 @@ template <class V> ORTC_INLINE V ceil_div(V a, V b) {
   return detail::per_lane(a, b, [](T x, T y) {
     const T r = detail::rem_scalar(x, y);
     bool up = r != 0;
-    if constexpr (detail::is_signed<T>)
-      up = up && (r < 0) == (y < 0);
+    if constexpr (detail::is_signed<T>) up = up && (r < 0) == (y < 0);
     return T(detail::div_scalar(x, y) + T(up));
   });
 }
@@ -368,7 +366,8 @@ template <class V> ORTC_INLINE V shl(V a, V n) {
   using T = elem_of<V>;
   using U = uint_of<T>;
   constexpr unsigned width = 8 * sizeof(T);
-  return detail::per_lane(a, n, [](T x, T k) { return U(k) < width ? T(detail::to_unsigned(U(x)) << U(k)) : T(0); });
+  return detail::per_lane(
+      a, n, [](T x, T k) { return U(k) < width ? T(detail::to_unsigned(U(x)) << U(k)) : T(0); });
 }
 template <class V> ORTC_INLINE V shr_logical(V a, V n) {
   using T = elem_of<V>;
@@ -381,24 +380,25 @@ template <class V> ORTC_INLINE V shr_arithmetic(V a, V n) {
   using U = uint_of<T>;
   using S = int_of<T>;
   constexpr unsigned width = 8 * sizeof(T);
-  return detail::per_lane(a, n, [](T x, T k) { return T(S(x) >> (U(k) < width ? U(k) : U(width - 1))); });
+  return detail::per_lane(a, n,
+                          [](T x, T k) { return T(S(x) >> (U(k) < width ? U(k) : U(width - 1))); });
 }
 
 template <class T> inline T pow_int(T a, T n) {
   if constexpr (detail::is_signed<T>) {
-    if (n < 0)
-      return a == 1 ? T(1) : a == T(-1) ? (n % 2 != 0 ? T(-1) : T(1)) : T(0);
+    if (n < 0) return a == 1 ? T(1) : a == T(-1) ? (n % 2 != 0 ? T(-1) : T(1)) : T(0);
   }
   T r = 1;
   for (; n != 0; n = T(n >> 1)) {
-    if (n & 1)
-      r = mul(r, a);
+    if (n & 1) r = mul(r, a);
     a = mul(a, a);
   }
   return r;
 }
 
-template <class T> ORTC_INLINE T count_ones(T x) { return T(__builtin_popcountll(uint64_t(uint_of<T>(x)))); }
+template <class T> ORTC_INLINE T count_ones(T x) {
+  return T(__builtin_popcountll(uint64_t(uint_of<T>(x))));
+}
 template <class T> ORTC_INLINE T leading_zeros(T x) {
   constexpr int width = 8 * sizeof(T);
   return x == 0 ? T(width) : T(__builtin_clzll(uint64_t(uint_of<T>(x))) - (64 - width));
@@ -411,7 +411,9 @@ template <class T> ORTC_INLINE T trailing_zeros(T x) {
 
 namespace detail {
 // 2^n as a T
-template <class T> constexpr T power_of_two(int n) { return n == 0 ? T(1) : T(2) * power_of_two<T>(n - 1); }
+template <class T> constexpr T power_of_two(int n) {
+  return n == 0 ? T(1) : T(2) * power_of_two<T>(n - 1);
+}
 
 // Float to a 32- or 64-bit integer: only the conversion itself; values outside become anything.
 template <class To, class V> ORTC_INLINE like<To, V> float_to_int(V x) {
@@ -419,7 +421,8 @@ template <class To, class V> ORTC_INLINE like<To, V> float_to_int(V x) {
   constexpr int bits = 8 * int(sizeof(To)) - (is_signed<To> ? 1 : 0);
   constexpr T end = power_of_two<T>(bits); // first value that is too large
   constexpr T low = is_signed<To> ? -end : T(0);
-  // Conversions outside the range are undefined in C++, so such lanes are replaced first, and patched afterwards.
+  // Conversions outside the range are undefined in C++, so such lanes are replaced first, and
+  // patched afterwards.
   const auto over = x >= end;
   V inside = x >= low ? x : splat<V>(low); // NaN too
   inside = over ? V() : inside;
@@ -445,7 +448,8 @@ template <class To, class V> ORTC_INLINE like<To, V> saturate(V x) {
     if constexpr (sizeof(To) >= 4) {
       return detail::float_to_int<To>(x);
     } else {
-      // The bounds of 8 and 16 bits are floats, so that the clamp can come first and the rest is one conversion.
+      // The bounds of 8 and 16 bits are floats, so that the clamp can come first and the rest is
+      // one conversion.
       const V clamped = clamp(x, T(min_of<To>), T(max_of<To>));
       const V number = x == x ? clamped : V();
       return convert<To>(convert<int32_t>(number));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: 0BSD
 // The thread pool, on POSIX threads: no std::thread, since that throws and allocates.
 //
-// A loop is published by opening a gate; a worker joins through the open gate, takes pieces, and leaves. The caller
-// takes pieces too, then closes the gate and waits for those who joined, and for nobody else: a worker that never got
-// to run does not hold the loop up.
+// A loop is published by opening a gate; a worker joins through the open gate, takes pieces, and
+// leaves. The caller takes pieces too, then closes the gate and waits for those who joined, and for
+// nobody else: a worker that never got to run does not hold the loop up.
 #include "pool.h"
 
 #include "arena.h"
@@ -11,10 +11,16 @@
 #ifdef ORTC_NO_THREADS
 
 ORTC_RT_BEGIN
-int available_cores() { return 1; }
-pool* pool_acquire(int, bool* ok) { return *ok = true, nullptr; }
+int available_cores() {
+  return 1;
+}
+pool* pool_acquire(int, bool* ok) {
+  return *ok = true, nullptr;
+}
 void pool_release(pool*) {}
-int pool_threads(const pool*) { return 1; }
+int pool_threads(const pool*) {
+  return 1;
+}
 void pool_begin(pool*) {}
 void pool_end(pool*) {}
 void pool_run(void*, int64_t count, void (*body)(int64_t, void*), void* arg) {
@@ -29,7 +35,9 @@ ORTC_RT_END
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-#if defined(__linux__)
+#if defined(_WIN32)
+#include <windows.h>
+#elif defined(__linux__)
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -39,8 +47,10 @@ ORTC_RT_BEGIN
 
 namespace {
 
-constexpr int kSpins = 4000;   // pauses before the core is offered to others (measured: 36 against 300 ms on a busy machine)
-constexpr int kYields = 2000;  // offers before a worker parks although the run goes on: a long serial stretch
+constexpr int kSpins = 4000; // pauses before the core is offered to others (measured: 36 against
+                             // 300 ms on a busy machine)
+constexpr int kYields =
+    2000; // offers before a worker parks although the run goes on: a long serial stretch
 constexpr int kMaxThreads = 256;
 
 inline void pause() {
@@ -51,17 +61,23 @@ inline void pause() {
 #endif
 }
 
+} // namespace
+
+namespace detail {
+
 // A word to sleep on.
 struct bell {
   std::atomic<uint32_t> count{0};
 #if defined(__linux__)
   static_assert(sizeof(std::atomic<uint32_t>) == 4, "the kernel reads it as a plain word");
   void wait(uint32_t seen) {
-    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&count), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&count), FUTEX_WAIT_PRIVATE, seen, nullptr,
+            nullptr, 0);
   }
   void ring() {
     count.fetch_add(1, std::memory_order_seq_cst);
-    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&count), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&count), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
+            nullptr, 0);
   }
 #else
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -81,6 +97,10 @@ struct bell {
 #endif
 };
 
+} // namespace detail
+
+namespace {
+
 thread_local bool in_piece = false; // nested loops run serially
 
 // The gate is one word: [number of the loop : 32][open : 1][workers inside : 31].
@@ -98,7 +118,7 @@ struct pool {
   alignas(64) std::atomic<int> sleepers{0};
   std::atomic<int> runs{0}; // contexts between pool_begin and pool_end
   std::atomic<bool> quit{false};
-  bell wake;
+  detail::bell wake;
   // the loop; written only while the gate is closed and nobody is inside
   alignas(64) int64_t count = 0;
   void (*body)(int64_t, void*) = nullptr;
@@ -115,8 +135,7 @@ struct pool {
     in_piece = true;
     for (;;) {
       const int64_t i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= count)
-        break;
+      if (i >= count) break;
       body(i, arg);
     }
     in_piece = false;
@@ -126,7 +145,8 @@ struct pool {
   bool join(uint32_t& done) {
     uint64_t g = gate.load(std::memory_order_seq_cst);
     while ((g & kOpen) && uint32_t(g >> 32) != done) {
-      if (gate.compare_exchange_weak(g, g + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      if (gate.compare_exchange_weak(g, g + 1, std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
         done = uint32_t(g >> 32);
         return true;
       }
@@ -142,8 +162,7 @@ struct pool {
     const uint64_t g = gate.load(std::memory_order_seq_cst);
     const bool loop = (g & kOpen) && uint32_t(g >> 32) != done;
     const bool run = between_runs && runs.load(std::memory_order_seq_cst) != 0;
-    if (!loop && !run && !quit.load(std::memory_order_seq_cst))
-      wake.wait(seen);
+    if (!loop && !run && !quit.load(std::memory_order_seq_cst)) wake.wait(seen);
     sleepers.fetch_sub(1, std::memory_order_seq_cst);
   }
 
@@ -176,8 +195,7 @@ struct pool {
     const uint64_t number = (gate.load(std::memory_order_relaxed) >> 32) + 1;
     // 0 is what a new worker has "done", so no loop has that number
     gate.store(((number & 0xffffffffu ? number : 1) << 32) | kOpen, std::memory_order_seq_cst);
-    if (sleepers.load(std::memory_order_seq_cst) > 0)
-      wake.ring();
+    if (sleepers.load(std::memory_order_seq_cst) > 0) wake.ring();
     work();
     uint64_t g = gate.fetch_and(~kOpen, std::memory_order_acq_rel);
     for (int spins = 0; g & kInside; g = gate.load(std::memory_order_acquire)) {
@@ -213,10 +231,13 @@ void stop(pool* p) {
 int available_cores() {
 #if defined(__linux__)
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
 #endif
-#if defined(_SC_NPROCESSORS_ONLN)
+#if defined(_WIN32)
+  DWORD_PTR mine = 0, all = 0;
+  const bool known = GetProcessAffinityMask(GetCurrentProcess(), &mine, &all) && mine != 0;
+  return known ? __builtin_popcountll(mine) : 1;
+#elif defined(_SC_NPROCESSORS_ONLN)
   const long n = sysconf(_SC_NPROCESSORS_ONLN);
   return n > 0 ? int(n) : 1;
 #else
@@ -225,13 +246,10 @@ int available_cores() {
 }
 
 pool* pool_acquire(int threads, bool* ok) {
-  if (threads <= 0)
-    threads = available_cores();
-  if (threads > kMaxThreads)
-    threads = kMaxThreads;
+  if (threads <= 0) threads = available_cores();
+  if (threads > kMaxThreads) threads = kMaxThreads;
   *ok = true;
-  if (threads == 1)
-    return nullptr;
+  if (threads == 1) return nullptr;
   pthread_mutex_lock(&all_mutex);
   pool* p = all_pools;
   while (p && p->threads != threads)
@@ -242,7 +260,8 @@ pool* pool_acquire(int threads, bool* ok) {
     p = new (memory) pool;
     p->threads = threads;
     p->users = 1;
-    while (p->started < threads - 1 && pthread_create(&p->ids[p->started], nullptr, thread_main, p) == 0)
+    while (p->started < threads - 1 &&
+           pthread_create(&p->ids[p->started], nullptr, thread_main, p) == 0)
       ++p->started;
     if (p->started == threads - 1) {
       p->next_pool = all_pools;
@@ -258,8 +277,7 @@ pool* pool_acquire(int threads, bool* ok) {
 }
 
 void pool_release(pool* p) {
-  if (!p)
-    return;
+  if (!p) return;
   pthread_mutex_lock(&all_mutex);
   const bool last = --p->users == 0;
   if (last) {
@@ -269,23 +287,21 @@ void pool_release(pool* p) {
     *link = p->next_pool;
   }
   pthread_mutex_unlock(&all_mutex);
-  if (last)
-    stop(p);
+  if (last) stop(p);
 }
 
-int pool_threads(const pool* p) { return p ? p->threads : 1; }
+int pool_threads(const pool* p) {
+  return p ? p->threads : 1;
+}
 
 void pool_begin(pool* p) {
-  if (!p)
-    return;
+  if (!p) return;
   p->runs.fetch_add(1, std::memory_order_seq_cst);
-  if (p->sleepers.load(std::memory_order_seq_cst) > 0)
-    p->wake.ring();
+  if (p->sleepers.load(std::memory_order_seq_cst) > 0) p->wake.ring();
 }
 
 void pool_end(pool* p) {
-  if (p)
-    p->runs.fetch_sub(1, std::memory_order_seq_cst);
+  if (p) p->runs.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void pool_run(void* pool_or_null, int64_t count, void (*body)(int64_t, void*), void* arg) {

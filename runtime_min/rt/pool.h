@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: 0BSD
-// Threads. A loop says how many independent pieces it has, and every thread takes the next piece until none is left:
-// what a piece computes depends on its index only, so results are the same for any number of threads, and a thread
-// that the system has put aside delays nobody but its own piece.
+// Threads. A loop says how many independent pieces it has, and every thread takes the next piece
+// until none is left: what a piece computes depends on its index only, so results are the same for
+// any number of threads, and a thread that the system has put aside delays nobody but its own
+// piece.
 //
-// Workers are made once. Within a run (pool_begin .. pool_end) they spin, since waking a parked thread costs as much as
-// a whole layer of a small net (12-600 us against 0.1 us, measured); between runs they are parked in the kernel.
+// Workers are made once. Within a run (pool_begin .. pool_end) they spin, since waking a parked
+// thread costs as much as a whole layer of a small net (12-600 us against 0.1 us, measured);
+// between runs they are parked in the kernel.
 #ifndef ORTC_RT_POOL_H
 #define ORTC_RT_POOL_H
 
@@ -19,18 +21,20 @@ struct pool;
 // Cores that this process may run on.
 int available_cores();
 
-// The pool of this bundle with so many threads, the caller's included (0: one per available core). Contexts that ask
-// for the same number share one. NULL: no memory or no threads left; 1 thread also gives NULL, with *ok set.
+// The pool of this bundle with so many threads, the caller's included (0: one per available core).
+// Contexts that ask for the same number share one. NULL: no memory or no threads left; 1 thread
+// also gives NULL, with *ok set.
 pool* pool_acquire(int threads, bool* ok);
 void pool_release(pool* p);
 int pool_threads(const pool* p); // 1 for NULL
 
-// Around the loops of one run: workers wake at the first and go to sleep after the second. Both take NULL.
+// Around the loops of one run: workers wake at the first and go to sleep after the second. Both
+// take NULL.
 void pool_begin(pool* p);
 void pool_end(pool* p);
 
-// Has the signature of ortc_parallel_for. Called from within a piece, or while another context uses the pool, it runs
-// the pieces in the calling thread.
+// Has the signature of ortc_parallel_for. Called from within a piece, or while another context uses
+// the pool, it runs the pieces in the calling thread.
 void pool_run(void* p, int64_t count, void (*body)(int64_t index, void* arg), void* arg);
 
 // Who runs the pieces: our pool, the caller's own, or nobody (run == NULL: the calling thread).
@@ -55,14 +59,17 @@ template <class F> inline void parallel_for(const executor& e, int64_t count, co
 struct range {
   int64_t begin, end;
 };
-inline int64_t pieces(int64_t n, int64_t grain) { return (n + grain - 1) / grain; }
+inline int64_t pieces(int64_t n, int64_t grain) {
+  return (n + grain - 1) / grain;
+}
 inline range piece(int64_t n, int64_t grain, int64_t index) {
   const int64_t begin = index * grain, end = begin + grain;
   return {begin, end < n ? end : n};
 }
 
 // Same, with the items given: fn(begin, end) for pieces of `grain` items.
-template <class F> inline void parallel_ranges(const executor& e, int64_t n, int64_t grain, const F& fn) {
+template <class F>
+inline void parallel_ranges(const executor& e, int64_t n, int64_t grain, const F& fn) {
   parallel_for(e, pieces(n, grain), [&](int64_t i) {
     const range r = piece(n, grain, i);
     fn(r.begin, r.end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
-// x^y. The logarithm needs 7 more bits than f32 has, since y multiplies its error: both it and the exponential are
-// computed in f64, half of the lanes at a time.
+// x^y. The logarithm needs 7 more bits than f32 has, since y multiplies its error: both it and the
+// exponential are computed in f64, half of the lanes at a time.
 #ifndef ORTC_RT_POW_H
 #define ORTC_RT_POW_H
 
@@ -43,7 +43,8 @@ template <class D> ORTC_INLINE D exp2_f64(D x) {
 }
 
 // 2^(y (e + log2 m)), rounded to f32 once
-template <class D> ORTC_INLINE like<float, D> power(like<float, D> m, like<float, D> e, like<float, D> y) {
+template <class D>
+ORTC_INLINE like<float, D> power(like<float, D> m, like<float, D> e, like<float, D> y) {
   D x = (log2_f64(convert<double>(m)) + convert<double>(e)) * convert<double>(y);
   x = 200.0 < x ? splat<D>(200.0) : x;
   x = -200.0 > x ? splat<D>(-200.0) : x;
@@ -54,7 +55,8 @@ template <class V> ORTC_INLINE V power_of_lanes(V m, V e, V y) {
     return power<double>(m, e, y);
   } else {
     using D = vec<double, lanes_of<V> / 2>;
-    const auto a = power<D>(lower(m), lower(e), lower(y)), b = power<D>(upper(m), upper(e), upper(y));
+    const auto a = power<D>(lower(m), lower(e), lower(y)),
+               b = power<D>(upper(m), upper(e), upper(y));
     V r;
     __builtin_memcpy(&r, &a, sizeof a);
     __builtin_memcpy(reinterpret_cast<char*>(&r) + sizeof a, &b, sizeof b);

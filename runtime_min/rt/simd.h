@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: 0BSD
-// Vectors of numbers by the vector extensions of g++ and clang: one source for SSE2, AVX2, AVX-512, NEON, wasm and, at a
-// fixed length, SVE and RISC-V V. `vec<float, 8>` is the compiler's own vector type, so that + - * / < == & ? : and
-// v[i] are built in; a vector of one element is the scalar itself, and every function here takes that too: a kernel and
-// its scalar tail are one template.
+// Vectors of numbers by the vector extensions of g++ and clang: one source for SSE2, AVX2, AVX-512,
+// NEON, wasm and, at a fixed length, SVE and RISC-V V. `vec<float, 8>` is the compiler's own vector
+// type, so that + - * / < == & ? : and v[i] are built in; a vector of one element is the scalar
+// itself, and every function here takes that too: a kernel and its scalar tail are one template.
 #ifndef ORTC_RT_SIMD_H
 #define ORTC_RT_SIMD_H
 
 #include "config.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-// "ABI change" notes: nothing here crosses a library boundary.
-#pragma GCC diagnostic ignored "-Wpsabi"
-#endif
+// Vectors wider than the machine's (f32x16 to i64, say) would be passed differently by code for
+// another machine; here all is inlined, and nothing crosses a library's boundary.
+#pragma GCC diagnostic ignored "-Wpsabi" // clang reads it too
 
 ORTC_RT_ISA_BEGIN
 
@@ -26,17 +25,21 @@ template <class T> struct vec_of<T, 1> {
 template <class T, int N> using vec = typename vec_of<T, N>::type;
 
 namespace detail {
-template <class T> struct no_ref { using type = T; };
-template <class T> struct no_ref<T&> { using type = T; };
+template <class T> struct no_ref {
+  using type = T;
+};
+template <class T> struct no_ref<T&> {
+  using type = T;
+};
 template <class T> T& an();
 template <class V> struct traits {
   using elem = typename no_ref<decltype(an<V>()[0])>::type;
   static constexpr int lanes = int(sizeof(V) / sizeof(elem));
 };
-#define ORTC_SCALAR(T)                                                                                                 \
-  template <> struct traits<T> {                                                                                       \
-    using elem = T;                                                                                                    \
-    static constexpr int lanes = 1;                                                                                    \
+#define ORTC_SCALAR(T)                                                                             \
+  template <> struct traits<T> {                                                                   \
+    using elem = T;                                                                                \
+    static constexpr int lanes = 1;                                                                \
   };
 ORTC_SCALAR(bool)
 ORTC_SCALAR(float)
@@ -55,14 +58,28 @@ ORTC_SCALAR(unsigned long long)
 #undef ORTC_SCALAR
 
 template <bool> struct when {};
-template <> struct when<true> { using type = int; };
+template <> struct when<true> {
+  using type = int;
+};
 template <class V> using if_vector = typename when<(traits<V>::lanes > 1)>::type;
 
 template <int Bytes> struct int_by_size;
-template <> struct int_by_size<1> { using s = int8_t; using u = uint8_t; };
-template <> struct int_by_size<2> { using s = int16_t; using u = uint16_t; };
-template <> struct int_by_size<4> { using s = int32_t; using u = uint32_t; };
-template <> struct int_by_size<8> { using s = int64_t; using u = uint64_t; };
+template <> struct int_by_size<1> {
+  using s = int8_t;
+  using u = uint8_t;
+};
+template <> struct int_by_size<2> {
+  using s = int16_t;
+  using u = uint16_t;
+};
+template <> struct int_by_size<4> {
+  using s = int32_t;
+  using u = uint32_t;
+};
+template <> struct int_by_size<8> {
+  using s = int64_t;
+  using u = uint64_t;
+};
 
 template <int... I> struct ints {};
 template <class A, class B> struct join;
@@ -70,10 +87,15 @@ template <int... A, int... B> struct join<ints<A...>, ints<B...>> {
   using type = ints<A..., (int(sizeof...(A)) + B)...>;
 };
 template <int N> struct count_to {
-  using type = typename join<typename count_to<N / 2>::type, typename count_to<N - N / 2>::type>::type;
+  using type =
+      typename join<typename count_to<N / 2>::type, typename count_to<N - N / 2>::type>::type;
 };
-template <> struct count_to<0> { using type = ints<>; };
-template <> struct count_to<1> { using type = ints<0>; };
+template <> struct count_to<0> {
+  using type = ints<>;
+};
+template <> struct count_to<1> {
+  using type = ints<0>;
+};
 } // namespace detail
 
 template <class V> using elem_of = typename detail::traits<V>::elem;
@@ -85,7 +107,8 @@ template <class V> using int_of = like<typename detail::int_by_size<sizeof(elem_
 template <class V> using uint_of = like<typename detail::int_by_size<sizeof(elem_of<V>)>::u, V>;
 
 // Lanes of the native vector of T.
-template <class T> constexpr int native_lanes = ORTC_VEC_BYTES > int(sizeof(T)) ? ORTC_VEC_BYTES / int(sizeof(T)) : 1;
+template <class T>
+constexpr int native_lanes = ORTC_VEC_BYTES > int(sizeof(T)) ? ORTC_VEC_BYTES / int(sizeof(T)) : 1;
 template <class T> using native = vec<T, native_lanes<T>>;
 
 using f32x4 = vec<float, 4>;
@@ -113,7 +136,8 @@ template <class V, int... I> ORTC_INLINE V splat_to(elem_of<V> x, ints<I...>) {
 template <class V, int... I> ORTC_INLINE V count_up(ints<I...>) {
   return V{elem_of<V>(I)...};
 }
-template <class V, int From, int... I> ORTC_INLINE like<elem_of<V>, vec<char, sizeof...(I)>> part(V v, ints<I...>) {
+template <class V, int From, int... I>
+ORTC_INLINE like<elem_of<V>, vec<char, sizeof...(I)>> part(V v, ints<I...>) {
   return __builtin_shufflevector(v, v, (From + I)...);
 }
 } // namespace detail
@@ -165,7 +189,9 @@ template <class V> ORTC_INLINE vec<elem_of<V>, lanes_of<V> / 2> upper(V v) {
 }
 
 // m ? a : b, lane by lane; m is what a comparison of two V gives
-template <class M, class V> ORTC_INLINE V select(M m, V a, V b) { return m ? a : b; }
+template <class M, class V> ORTC_INLINE V select(M m, V a, V b) {
+  return m ? a : b;
+}
 
 // Whether a comparison holds in some lane.
 template <class M> ORTC_INLINE bool any(M m) {
@@ -173,8 +199,7 @@ template <class M> ORTC_INLINE bool any(M m) {
     return bool(m);
   } else if constexpr (sizeof(M) <= 8) {
     for (int i = 0; i < lanes_of<M>; ++i)
-      if (m[i])
-        return true;
+      if (m[i]) return true;
     return false;
   } else {
     const auto words = bits_as<vec<int64_t, sizeof(M) / 8>>(m);
@@ -184,7 +209,9 @@ template <class M> ORTC_INLINE bool any(M m) {
       return any(lower(words) | upper(words));
   }
 }
-template <class M> ORTC_INLINE bool all(M m) { return !any(m == 0); }
+template <class M> ORTC_INLINE bool all(M m) {
+  return !any(m == 0);
+}
 
 // Memory. Unaligned addresses are fine everywhere.
 
@@ -193,7 +220,9 @@ template <class V> ORTC_INLINE V load(const elem_of<V>* p) {
   __builtin_memcpy(&v, p, sizeof v);
   return v;
 }
-template <class V> ORTC_INLINE void store(elem_of<V>* p, V v) { __builtin_memcpy(p, &v, sizeof v); }
+template <class V> ORTC_INLINE void store(elem_of<V>* p, V v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
 
 // The first n lanes only, 0 <= n <= lanes; the others are 0 and no byte behind them is touched.
 template <class V> ORTC_INLINE V load_n(const elem_of<V>* p, int64_t n) {
@@ -201,13 +230,13 @@ template <class V> ORTC_INLINE V load_n(const elem_of<V>* p, int64_t n) {
   if constexpr (sizeof(V) == 64 && sizeof(elem_of<V>) == 4) {
     const auto mask = uint16_t((1u << n) - 1u);
     using raw = vec<float, 16>;
-    return bits_as<V>(raw(__builtin_ia32_loadups512_mask(reinterpret_cast<const float*>(p), raw{}, mask)));
+    return bits_as<V>(
+        raw(__builtin_ia32_loadups512_mask(reinterpret_cast<const float*>(p), raw{}, mask)));
   }
 #endif
   V v = V();
   for (int i = 0; i < lanes_of<V>; ++i)
-    if (i < n)
-      set_lane(v, i, p[i]);
+    if (i < n) set_lane(v, i, p[i]);
   return v;
 }
 template <class V> ORTC_INLINE void store_n(elem_of<V>* p, V v, int64_t n) {
@@ -219,16 +248,16 @@ template <class V> ORTC_INLINE void store_n(elem_of<V>* p, V v, int64_t n) {
   }
 #endif
   for (int i = 0; i < lanes_of<V>; ++i)
-    if (i < n)
-      p[i] = lane(v, i);
+    if (i < n) p[i] = lane(v, i);
 }
 
 // base[index[i]] in lane i
 template <class T, class I> ORTC_INLINE like<T, I> gather(const T* base, I index) {
 #if defined(__AVX512F__) && !defined(ORTC_RT_NO_BUILTINS)
   if constexpr (sizeof(T) == 4 && sizeof(I) == 64 && sizeof(elem_of<I>) == 4)
-    return bits_as<like<T, I>>(vec<float, 16>(__builtin_ia32_gathersiv16sf(
-        vec<float, 16>{}, static_cast<const void*>(base), bits_as<vec<int, 16>>(index), uint16_t(0xffff), 4)));
+    return bits_as<like<T, I>>(vec<float, 16>(
+        __builtin_ia32_gathersiv16sf(vec<float, 16>{}, static_cast<const void*>(base),
+                                     bits_as<vec<int, 16>>(index), uint16_t(0xffff), 4)));
 #endif
   like<T, I> v = like<T, I>();
   for (int i = 0; i < lanes_of<I>; ++i)
@@ -249,10 +278,12 @@ template <class V> ORTC_INLINE void store_strided(elem_of<V>* p, int64_t stride,
 }
 
 // A hint that p is read soon.
-ORTC_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 2); }
+ORTC_INLINE void prefetch(const void* p) {
+  __builtin_prefetch(p, 0, 2);
+}
 
-// Past the caches: pays for results larger than the last level (measured 1.3-1.8x). p is aligned to the vector; call
-// stores_done() before another thread reads.
+// Past the caches: pays for results larger than the last level (measured 1.3-1.8x). p is aligned to
+// the vector; call stores_done() before another thread reads.
 template <class V> ORTC_INLINE void store_past_cache(elem_of<V>* p, V v) {
 #if defined(__clang__)
   __builtin_nontemporal_store(v, reinterpret_cast<V*>(p));
@@ -333,7 +364,8 @@ template <class V, detail::if_vector<V> = 0> ORTC_INLINE V fma(V a, elem_of<V> b
   return fma(a, splat<V>(b), splat<V>(c));
 }
 
-// To another element type, lane by lane, as a C cast does: only values that fit. ops.h has the saturating one.
+// To another element type, lane by lane, as a C cast does: only values that fit. ops.h has the
+// saturating one.
 template <class U, class V> ORTC_INLINE like<U, V> convert(V v) {
   if constexpr (lanes_of<V> == 1)
     return static_cast<U>(v);

@@ -43,7 +43,9 @@ template <class V> ORTC_INLINE V sqrt(V x) {
 #endif
 }
 
-template <class V> ORTC_INLINE V rsqrt(V x) { return elem_of<V>(1) / sqrt(x); }
+template <class V> ORTC_INLINE V rsqrt(V x) {
+  return elem_of<V>(1) / sqrt(x);
+}
 
 ORTC_RT_ISA_END
 #endif

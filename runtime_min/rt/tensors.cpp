@@ -44,8 +44,7 @@ constexpr dtype_row kRows[] = {
 
 const dtype_row* row(ortc_dtype dtype) {
   for (const dtype_row& r : kRows)
-    if (r.dtype == dtype)
-      return &r;
+    if (r.dtype == dtype) return &r;
   return nullptr;
 }
 } // namespace
@@ -68,8 +67,7 @@ bool tensor_bytes(ortc_dtype dtype, const int64_t* dims, int rank, uint64_t* byt
   uint64_t bits = uint64_t(dtype_bits(dtype));
   bool empty = false, fits = true;
   for (int i = 0; i < rank; ++i) {
-    if (dims[i] < 0)
-      return false;
+    if (dims[i] < 0) return false;
     empty = empty || dims[i] == 0;
     fits = fits && !__builtin_mul_overflow(bits, uint64_t(dims[i]), &bits);
   }
@@ -80,8 +78,7 @@ bool tensor_bytes(ortc_dtype dtype, const int64_t* dims, int rank, uint64_t* byt
 void put_shape(text& t, ortc_dtype dtype, const int64_t* dims, int rank) {
   t << dtype_name(dtype) << "[";
   for (int i = 0; i < rank; ++i) {
-    if (i)
-      t << ",";
+    if (i) t << ",";
     if (dims)
       t << dims[i];
     else
@@ -93,8 +90,7 @@ void put_shape(text& t, ortc_dtype dtype, const int64_t* dims, int rank) {
 void put_declared(text& t, const ortc_model& model, const ortc_io& io) {
   t << dtype_name(io.dtype) << "[";
   for (int i = 0; i < io.rank; ++i) {
-    if (i)
-      t << ",";
+    if (i) t << ",";
     if (io.shape[i] >= 0)
       t << io.shape[i];
     else if (io.shape[i] == ORTC_COMPUTED)

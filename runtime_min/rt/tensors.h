@@ -10,7 +10,8 @@
 
 ORTC_RT_BEGIN
 
-// Bits of one element in memory; 0 for what is no element type. Lists and maps count their ortc_tensor records.
+// Bits of one element in memory; 0 for what is no element type. Lists and maps count their
+// ortc_tensor records.
 int dtype_bits(ortc_dtype dtype);
 const char* dtype_name(ortc_dtype dtype); // "f32"
 

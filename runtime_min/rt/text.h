@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
-// Error texts in a buffer of fixed size, without printf, so that firmware can say what is wrong too. What does not fit
-// is cut off.
+// Error texts in a buffer of fixed size, without printf, so that firmware can say what is wrong
+// too. What does not fit is cut off.
 #ifndef ORTC_RT_TEXT_H
 #define ORTC_RT_TEXT_H
 
@@ -11,11 +11,12 @@ ORTC_RT_BEGIN
 // Refers to a buffer that is always terminated. `t << "dim " << 3 << " is odd"`
 class text {
 public:
-  text(char* buffer, size_t capacity) : begin_(buffer), end_(buffer), last_(buffer + capacity - 1) { *end_ = 0; }
+  text(char* buffer, size_t capacity) : begin_(buffer), end_(buffer), last_(buffer + capacity - 1) {
+    *end_ = 0;
+  }
 
   text& put(char c) {
-    if (end_ < last_)
-      *end_++ = c, *end_ = 0;
+    if (end_ < last_) *end_++ = c, *end_ = 0;
     return *this;
   }
   text& put(const char* s, size_t n) {
@@ -28,7 +29,18 @@ public:
       put(*s++);
     return *this;
   }
-  text& operator<<(uint64_t n) {
+  // One for each of C++'s types: int32_t is int here and long there.
+  text& operator<<(int n) { return integer(n); }
+  text& operator<<(unsigned n) { return natural(n); }
+  text& operator<<(long n) { return integer(n); }
+  text& operator<<(unsigned long n) { return natural(n); }
+  text& operator<<(long long n) { return integer(n); }
+  text& operator<<(unsigned long long n) { return natural(n); }
+
+  const char* c_str() const { return begin_; }
+
+private:
+  text& natural(uint64_t n) {
     char digits[20];
     int k = 0;
     do {
@@ -39,12 +51,10 @@ public:
       put(digits[--k]);
     return *this;
   }
-  text& operator<<(int64_t n) { return n < 0 ? put('-') << (uint64_t(0) - uint64_t(n)) : *this << uint64_t(n); }
-  text& operator<<(int n) { return *this << int64_t(n); }
+  text& integer(int64_t n) {
+    return n < 0 ? put('-').natural(uint64_t(0) - uint64_t(n)) : natural(uint64_t(n));
+  }
 
-  const char* c_str() const { return begin_; }
-
-private:
   char* begin_;
   char* end_;
   char* last_;

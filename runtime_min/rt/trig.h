@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: 0BSD
-// sin, cos, tan and their inverses. Arguments of any size are reduced exactly: large ones lane by lane in integers.
+// sin, cos, tan and their inverses. Arguments of any size are reduced exactly: large ones lane by
+// lane in integers.
 #ifndef ORTC_RT_TRIG_H
 #define ORTC_RT_TRIG_H
 
@@ -19,20 +20,23 @@ template <class V> struct angle {
   int_of<V> n;
 };
 
-// Multiplies the 24 bits of x with those bits of 2/pi that matter (Payne and Hanek, 1983): the ones above count whole
-// turns. The top two bits of the product are n, the others the fraction of a quarter turn.
+// Multiplies the 24 bits of x with those bits of 2/pi that matter (Payne and Hanek, 1983): the ones
+// above count whole turns. The top two bits of the product are n, the others the fraction of a
+// quarter turn.
 inline ORTC_NOINLINE angle<float> reduce_large(float x) {
-  static constexpr uint32_t two_over_pi[] = {0,          0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u,
-                                             0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u};
+  static constexpr uint32_t two_over_pi[] = {0,           0xa2f9836eu, 0x4e441529u,
+                                             0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
+                                             0x3c439041u, 0xfe5163abu, 0xdebbc561u};
   const uint32_t bits = bits_as<uint32_t>(x) & 0x7fffffffu;
-  if (bits >= 0x7f800000u)
-    return {not_a_number, 0, 0};
+  if (bits >= 0x7f800000u) return {not_a_number, 0, 0};
   const uint64_t m = (bits & 0x007fffffu) | 0x00800000u;
-  const int position = int(bits >> 23) - 150 + 30; // x = m 2^(exponent - 150); of the bit that has weight 2
+  const int position =
+      int(bits >> 23) - 150 + 30; // x = m 2^(exponent - 150); of the bit that has weight 2
   const int w = position / 32, s = position % 32;
   uint32_t window[3];
   for (int i = 0; i < 3; ++i) {
-    const uint64_t two = uint64_t(two_over_pi[w + i]) << 32 | (w + i + 1 < 9 ? two_over_pi[w + i + 1] : 0);
+    const uint64_t two =
+        uint64_t(two_over_pi[w + i]) << 32 | (w + i + 1 < 9 ? two_over_pi[w + i + 1] : 0);
     window[i] = uint32_t(two << s >> 32);
   }
   const uint64_t product = ((window[0] * m) << 32) + window[1] * m + ((window[2] * m) >> 32);
@@ -52,7 +56,8 @@ template <class V> ORTC_INLINE angle<V> reduce(V x) {
   const V r1 = r0 - product;
   const V rest = ((r0 - r1) - product) - fma(n.value, -1.71512451e-15f, product_low);
 #else
-  constexpr float limit = 12000.0f; // n has 13 bits, and each part of pi/2 has 11: their products are exact
+  constexpr float limit =
+      12000.0f; // n has 13 bits, and each part of pi/2 has 11: their products are exact
   const V r0 = (x - n.value * 1.5703125f) - n.value * 0.000483751297f;
   const V product = n.value * 7.54953362e-08f;
   const V r1 = r0 - product;
@@ -178,8 +183,8 @@ template <class V> ORTC_INLINE V atan2_f32(V y, V x) {
   const auto steep = a > b;
   const V low = steep ? b : a, high = steep ? a : b;
   V q = low / high;
-  q = high == V() ? V() : q;                          // 0 / 0
-  q = low == infinity ? splat<V>(1.0f) : q;           // infinity / infinity
+  q = high == V() ? V() : q;                // 0 / 0
+  q = low == infinity ? splat<V>(1.0f) : q; // infinity / infinity
   V p = atan_core(q);
   const V upright = half_pi_high - (p - half_pi_low);
   p = steep ? upright : p;
@@ -192,12 +197,12 @@ template <class V> ORTC_INLINE V atan2_f32(V y, V x) {
 
 } // namespace detail
 
-#define ORTC_F32_OR_LIBM(name)                                                                                         \
-  template <class V> ORTC_INLINE V name(V x) {                                                                         \
-    if constexpr (sizeof(elem_of<V>) == 4)                                                                             \
-      return detail::name##_f32(x);                                                                                    \
-    else                                                                                                               \
-      return detail::per_lane<double>(x, [](double v) { return __builtin_##name(v); });                               \
+#define ORTC_F32_OR_LIBM(name)                                                                     \
+  template <class V> ORTC_INLINE V name(V x) {                                                     \
+    if constexpr (sizeof(elem_of<V>) == 4)                                                         \
+      return detail::name##_f32(x);                                                                \
+    else                                                                                           \
+      return detail::per_lane<double>(x, [](double v) { return __builtin_##name(v); });            \
   }
 ORTC_F32_OR_LIBM(sin)
 ORTC_F32_OR_LIBM(cos)

@@ -15,16 +15,15 @@ int main(int argc, char** argv) {
     bool wanted = argc <= 2;
     for (int i = 2; i < argc; ++i)
       wanted = wanted || !std::strcmp(argv[i], f.name);
-    if (!wanted)
-      continue;
+    if (!wanted) continue;
     const functions::result r = functions::sweep(f, stride ? stride : 1);
     const bool ok = r.worst <= f.ulp && r.different == 0;
     good = good && ok;
-    std::printf("%-8s %.3f ulp at %.9g (at most %.2f), digest %016llx%s", f.name, r.worst, double(r.at), f.ulp,
-                (unsigned long long)r.digest, ok ? "" : "  TOO MUCH");
+    std::printf("%-8s %.3f ulp at %.9g (at most %.2f), digest %016llx%s", f.name, r.worst,
+                double(r.at), f.ulp, (unsigned long long)r.digest, ok ? "" : "  TOO MUCH");
     if (r.different)
-      std::printf("; scalar and vector differ for %llu arguments, first %.9g", (unsigned long long)r.different,
-                  double(r.different_at));
+      std::printf("; scalar and vector differ for %llu arguments, first %.9g",
+                  (unsigned long long)r.different, double(r.different_at));
     std::printf("\n");
     std::fflush(stdout);
   }

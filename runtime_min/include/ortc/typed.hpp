@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: 0BSD
-// Tensors whose shapes are types, for the typed header of a bundle: a wrong type, rank or fixed size does not compile.
+// Tensors whose shapes are types, for the typed header of a bundle: a wrong type, rank or fixed
+// size does not compile.
 //
-//   ortc_rt::tensor_view<const float, ortc_rt::any, 3, 224, 224> x(pixels, batch);   // sizes of the free dims in order
-//   ortc_rt::tensor_view<float, ortc_rt::any, 1000> y(logits, batch);
-//   if (net.run(x, y) != ORTC_OK) puts(net.error());
+//   ortc_rt::tensor_view<const float, ortc_rt::any, 3, 224, 224> x(pixels, batch);   // sizes of
+//   the free dims in order ortc_rt::tensor_view<float, ortc_rt::any, 1000> y(logits, batch); if
+//   (net.run(x, y) != ORTC_OK) puts(net.error());
 //
-// A view owns nothing and checks nothing at run time but that a free dim meets a fixed one; works without exceptions,
-// RTTI and heap.
+// A view owns nothing and checks nothing at run time but that a free dim meets a fixed one; works
+// without exceptions, RTTI and heap.
 #ifndef ORTC_TYPED_HPP
 #define ORTC_TYPED_HPP
 
@@ -18,21 +19,39 @@ inline namespace typed1 { // not the bundle's: views of one bundle are passed to
 constexpr int64_t any = -1; // a size that is known at run time
 
 // Elements of 16 bits and less that C++ has no type for.
-struct float16 { uint16_t bits; };
-struct bfloat16 { uint16_t bits; };
-struct float8e4m3fn { uint8_t bits; };
-struct float8e4m3fnuz { uint8_t bits; };
-struct float8e5m2 { uint8_t bits; };
-struct float8e5m2fnuz { uint8_t bits; };
-struct float8e8m0 { uint8_t bits; };
-struct complex64 { float re, im; };
-struct complex128 { double re, im; };
+struct float16 {
+  uint16_t bits;
+};
+struct bfloat16 {
+  uint16_t bits;
+};
+struct float8e4m3fn {
+  uint8_t bits;
+};
+struct float8e4m3fnuz {
+  uint8_t bits;
+};
+struct float8e5m2 {
+  uint8_t bits;
+};
+struct float8e5m2fnuz {
+  uint8_t bits;
+};
+struct float8e8m0 {
+  uint8_t bits;
+};
+struct complex64 {
+  float re, im;
+};
+struct complex128 {
+  double re, im;
+};
 
 template <class T> struct dtype_of; // no such element type
 template <class T> struct dtype_of<const T> : dtype_of<T> {};
-#define ORTC_TYPED_ELEMENT(T, code)                                                                                    \
-  template <> struct dtype_of<T> {                                                                                     \
-    static constexpr ortc_dtype value = code;                                                                          \
+#define ORTC_TYPED_ELEMENT(T, code)                                                                \
+  template <> struct dtype_of<T> {                                                                 \
+    static constexpr ortc_dtype value = code;                                                      \
   };
 ORTC_TYPED_ELEMENT(float, ORTC_FLOAT)
 ORTC_TYPED_ELEMENT(double, ORTC_DOUBLE)
@@ -59,26 +78,43 @@ ORTC_TYPED_ELEMENT(complex128, ORTC_COMPLEX128)
 
 namespace typed_detail {
 template <bool> struct when {};
-template <> struct when<true> { using type = int; };
-template <class A, class B> struct same { static constexpr bool value = false; };
-template <class A> struct same<A, A> { static constexpr bool value = true; };
+template <> struct when<true> {
+  using type = int;
+};
+template <class A, class B> struct same {
+  static constexpr bool value = false;
+};
+template <class A> struct same<A, A> {
+  static constexpr bool value = true;
+};
 
-constexpr int count_any() { return 0; }
-template <class... D> constexpr int count_any(int64_t first, D... rest) { return (first == any) + count_any(rest...); }
+constexpr int count_any() {
+  return 0;
+}
+template <class... D> constexpr int count_any(int64_t first, D... rest) {
+  return (first == any) + count_any(rest...);
+}
 
 // A view of shape From may become one of shape To: same rank, and no two different fixed sizes.
-template <class From, class To> struct fits { static constexpr bool value = false; };
+template <class From, class To> struct fits {
+  static constexpr bool value = false;
+};
 } // namespace typed_detail
 
 template <int64_t... D> struct shape {
   static constexpr int rank = int(sizeof...(D));
-  static constexpr int free = typed_detail::count_any(D...); // how many sizes are known at run time only
+  static constexpr int free =
+      typed_detail::count_any(D...); // how many sizes are known at run time only
 };
 
 namespace typed_detail {
-template <> struct fits<shape<>, shape<>> { static constexpr bool value = true; };
-template <int64_t A, int64_t... As, int64_t B, int64_t... Bs> struct fits<shape<A, As...>, shape<B, Bs...>> {
-  static constexpr bool value = (A == B || A == any || B == any) && fits<shape<As...>, shape<Bs...>>::value;
+template <> struct fits<shape<>, shape<>> {
+  static constexpr bool value = true;
+};
+template <int64_t A, int64_t... As, int64_t B, int64_t... Bs>
+struct fits<shape<A, As...>, shape<B, Bs...>> {
+  static constexpr bool value =
+      (A == B || A == any || B == any) && fits<shape<As...>, shape<Bs...>>::value;
 };
 } // namespace typed_detail
 
@@ -89,7 +125,8 @@ public:
   static constexpr int rank = shape_type::rank;
 
   // The sizes of the free dims, in order: as many as there are.
-  template <class... Sizes, typename typed_detail::when<sizeof...(Sizes) == size_t(shape_type::free)>::type = 0>
+  template <class... Sizes,
+            typename typed_detail::when<sizeof...(Sizes) == size_t(shape_type::free)>::type = 0>
   explicit tensor_view(T* data, Sizes... sizes) : data_(data) {
     const int64_t given[sizeof...(Sizes) + 1] = {int64_t(sizes)..., 0};
     int next = 0;
@@ -98,15 +135,18 @@ public:
   }
 
   // An array of the right number of elements.
-  template <size_t N, typename typed_detail::when<(shape_type::free == 0 && N > 0)>::type = 0>
-  tensor_view(T (&array)[N]) : tensor_view(static_cast<T*>(array)) {
-    static_assert(N == size_t(elements()), "the array has another number of elements than the tensor");
+  template <size_t N> static tensor_view of(T (&array)[N]) {
+    static_assert(shape_type::free == 0, "a tensor of free size needs its sizes");
+    static_assert(N == size_t(elements()),
+                  "the array has another number of elements than the tensor");
+    return tensor_view(static_cast<T*>(array));
   }
 
   // From a view of the same rank whose fixed sizes do not contradict ours, also T* to const T*.
-  template <class U, int64_t... E,
-            typename typed_detail::when<(typed_detail::same<const U, const T>::value &&
-                                         typed_detail::fits<shape<E...>, shape<D...>>::value)>::type = 0>
+  template <
+      class U, int64_t... E,
+      typename typed_detail::when<(typed_detail::same<const U, const T>::value &&
+                                   typed_detail::fits<shape<E...>, shape<D...>>::value)>::type = 0>
   tensor_view(const tensor_view<U, E...>& other) : data_(other.data()), wrong_(other.wrong()) {
     for (int i = 0; i < rank; ++i) {
       dims_[i] = other.dim(i);
@@ -154,12 +194,12 @@ private:
 // The context of one bundle, owned: what the typed header of a bundle derives from.
 class typed_model {
 public:
-  explicit typed_model(const ortc_model& model, const ortc_options* options = nullptr) : model_(&model) {
+  explicit typed_model(const ortc_model& model, const ortc_options* options = nullptr)
+      : model_(&model) {
     status_ = model.create(options, &context_);
   }
   ~typed_model() {
-    if (context_)
-      model_->destroy(context_);
+    if (context_) model_->destroy(context_);
   }
   typed_model(typed_model&& other) noexcept
       : model_(other.model_), context_(other.context_), status_(other.status_) {
@@ -171,13 +211,14 @@ public:
 
   // Of create: look here before the first run.
   ortc_status status() const { return status_; }
-  const char* error() const { return context_ ? model_->error(context_) : ortc_status_name(status_); }
+  const char* error() const {
+    return context_ ? model_->error(context_) : ortc_status_name(status_);
+  }
   ortc_context* context() const { return context_; }
 
 protected:
   ortc_status run_tensors(const ortc_tensor* inputs, ortc_tensor* outputs) {
-    if (status_ != ORTC_OK)
-      return status_;
+    if (status_ != ORTC_OK) return status_;
     return model_->run(context_, inputs, outputs);
   }
 
