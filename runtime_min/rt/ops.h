@@ -31,6 +31,8 @@ ORTC_RT_ISA_BEGIN
 namespace detail {
 template <class T> constexpr bool is_float = T(1) / T(2) != T(0);
 template <> inline constexpr bool is_float<bool> = false;
+template <class V> using if_integer = typename when<!is_float<elem_of<V>>>::type;
+template <class V> using if_float = typename when<is_float<elem_of<V>>>::type;
 template <class T> constexpr bool is_signed = T(-1) < T(0);
 template <> inline constexpr bool is_signed<bool> = false;
 template <class A, class B> constexpr bool same = false;
@@ -394,6 +396,11 @@ template <class T> inline T pow_int(T a, T n) {
     a = mul(a, a);
   }
   return r;
+}
+
+template <class V, detail::if_integer<V> = 0> ORTC_INLINE V pow(V a, V n) {
+  using T = elem_of<V>;
+  return detail::per_lane(a, n, [](T x, T k) { return pow_int(x, k); });
 }
 
 template <class T> ORTC_INLINE T count_ones(T x) {

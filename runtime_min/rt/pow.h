@@ -89,11 +89,8 @@ template <class V> ORTC_INLINE V pow_f32(V x, V y) {
 
 } // namespace detail
 
-template <class V> ORTC_INLINE V pow(V x, V y) {
-  using T = elem_of<V>;
-  if constexpr (!detail::is_float<T>)
-    return detail::per_lane(x, y, [](T a, T b) { return pow_int(a, b); });
-  else if constexpr (sizeof(T) == 4)
+template <class V, detail::if_float<V> = 0> ORTC_INLINE V pow(V x, V y) { // ops.h has integers
+  if constexpr (sizeof(elem_of<V>) == 4)
     return detail::pow_f32(x, y);
   else
     return detail::per_lane(x, y, [](double a, double b) { return __builtin_pow(a, b); });

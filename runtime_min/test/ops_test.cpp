@@ -262,4 +262,5 @@ TEST_CASE("powers of integers wrap, negative exponents divide") {
   CHECK(rt::pow_int(1, -9) == 1);
   CHECK(rt::pow_int(0, 0) == 1);
   CHECK(rt::pow_int(int64_t(-3), int64_t(3)) == -27);
+  CHECK(rt::lane(rt::pow(rt::splat<rt::i32v>(3), rt::splat<rt::i32v>(5)), 0) == 243);
 }
