@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: 0BSD
+//
+// C = epilogue(A * B) in f32, with B packed when the model was compiled. A batch is a loop over strides.
+//
+//   gemm_f32<MR, NV, Bytes, Rows>(args, epilogue, pool)
+//
+// MR rows by NV vectors of Bytes bytes is the register tile, NR = NV * Bytes / 4 its width, and B lies as
+// [ceil(N / NR)][K][NR] with zeros after column N. The result does not depend on the number of threads: each output
+// is summed over K in order by one thread.
+#ifndef ORTC_KERNELS_GEMM_H
+#define ORTC_KERNELS_GEMM_H
+
+#include "targets/cpu/kernels/tile/tile.h"
+
+namespace ORTC_NAMESPACE {
+
+struct GemmArgs {
+  const float* a; // [batch][M][K], rows lda apart
+  int64_t lda;
+  const float* b; // packed: [batch][ceil(N / NR)][K][NR]
+  float* c;       // [batch][M][N], rows ldc apart
+  int64_t ldc;
+  int64_t M, N, K;
+  int64_t batch = 1; // strides in floats; bBatch == 0 shares one B
+  int64_t aBatch = 0, bBatch = 0, cBatch = 0;
+  // Weights lie in one arena in the order of use. Tiles fetch, bit by bit, what lies this many bytes ahead of the
+  // panel in use; the last panels of a layer thereby fetch the first of the next one. 0: no prefetch.
+  int64_t prefetchBytes = 0;
+};
+
+// Which heights of tile are instantiated. The caller knows M when the shape is fixed, and code is saved.
+enum class Rows {
+  Exact, // M is a multiple of MR: one height
+  Even,  // M is a sum of MRs and MR-1s: two heights, and all blocks about equal
+  Any    // any M: MR, then 8, 4, 2 and 1 for what is left
+};
+
+// True if Rows::Even may be used for this M.
+constexpr bool rowsAreEven(int64_t M, int MR) { return (M + MR - 1) / MR * (MR - 1) <= M; }
+
+// The rows of a matrix, cut in blocks of at most MR.
+template <int MR, Rows R> struct RowBlocks {
+  int64_t M, count, tall; // `tall` blocks have MR rows; in an even split the others have MR-1
+  explicit RowBlocks(int64_t m) : M(m), count((m + MR - 1) / MR) {
+    tall = R == Rows::Even ? m - count * (MR - 1) : m / MR;
+  }
+  int64_t begin(int64_t i) const {
+    return R == Rows::Even && i > tall ? tall * MR + (i - tall) * (MR - 1) : i * MR;
+  }
+  int height(int64_t i) const {
+    return i < tall ? MR : R == Rows::Even ? MR - 1 : int(M - i * MR);
+  }
+};
+
+// Calls the micro-kernel for `height` rows, in one piece where that height exists, in pieces otherwise. `tile` says
+// where the block begins; fill(table, m, h) writes the row pointers [taps][h] of rows m to m + h.
+template <int MR, int NV, int Bytes, Rows R, class Fill, class Epilogue>
+ORTC_INLINE void computeRows(TileArgs& tile, int height, const float** table, const Fill& fill,
+                             const Epilogue& epilogue) {
+  const auto piece = [&](auto size) {
+    constexpr int h = decltype(size)::value;
+    fill(table, tile.m, h);
+    computeTile<h, NV, Bytes>(table, tile, epilogue);
+    tile.m += h;
+    tile.c += h * tile.ldc;
+    tile.prefetchLines = 0;
+    height -= h;
+  };
+  if (R == Rows::Exact || height == MR)
+    return piece(Constant<MR>{});
+  if constexpr (R == Rows::Even && MR > 1)
+    return piece(Constant<MR - 1>{});
+  if constexpr (R == Rows::Any) {
+    if constexpr (MR > 8)
+      if (height >= 8)
+        piece(Constant<8>{});
+    if constexpr (MR > 4)
+      if (height >= 4)
+        piece(Constant<4>{});
+    if constexpr (MR > 2)
+      if (height >= 2)
+        piece(Constant<2>{});
+    if constexpr (MR > 1)
+      if (height >= 1)
+        piece(Constant<1>{});
+  }
+}
+
+// How work is cut into tasks: panels first, because then each weight is read by one core only; rows where there are
+// too few panels. A product of less than a few microseconds is not worth waking anybody.
+struct GemmSplit {
+  int64_t rowTasks, panelTasks;
+  GemmSplit(double flops, int64_t batch, int64_t blocks, int64_t panels, int threads)
+      : rowTasks(1), panelTasks(1) {
+    if (threads <= 1 || flops < 2e5)
+      return;
+    const int64_t wanted = (4 * threads + batch - 1) / batch;
+    panelTasks = panels < wanted ? panels : wanted;
+    const int64_t rest = (wanted + panelTasks - 1) / panelTasks;
+    rowTasks = blocks < rest ? blocks : rest;
+  }
+};
+
+// When all of B stays in the L2 cache, rows are taken in groups of about this many bytes of A with all panels each, so
+// that A is read from memory once; otherwise one panel is used for all rows, so that B is.
+constexpr int64_t kGemmSmallB = 512 * 1024;
+constexpr int64_t kGemmRowGroup = 128 * 1024;
+
+template <int MR, int NV, int Bytes, Rows R = Rows::Any, class Epilogue, class Pool>
+ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, Pool& pool) {
+  constexpr int64_t NR = NV * Bytes / 4;
+  if (g.M <= 0 || g.N <= 0)
+    return;
+  const RowBlocks<MR, R> blocks(g.M);
+  const int64_t panels = (g.N + NR - 1) / NR;
+  const int64_t panelFloats = g.K * NR;
+  const GemmSplit split(2.0 * double(g.batch) * double(g.M) * double(g.N) * double(g.K), g.batch,
+                        blocks.count, panels, pool.threads());
+  const bool smallB = panels * panelFloats * 4 <= kGemmSmallB;
+  const int64_t fitting = kGemmRowGroup / (4 * MR * (g.K + 1));
+  const int64_t group = smallB ? (fitting > 1 ? fitting : 1) : blocks.count;
+  const int64_t prefetchLines =
+      g.prefetchBytes ? (panelFloats * 4 / blocks.count + 63) / 64 : 0;
+
+  pool.parallel_for(g.batch * split.rowTasks * split.panelTasks, [&](int64_t task) {
+    const int64_t panelTask = task % split.panelTasks;
+    const int64_t rowTask = task / split.panelTasks % split.rowTasks;
+    const int64_t batch = task / split.panelTasks / split.rowTasks;
+    const int64_t panelEnd = panels * (panelTask + 1) / split.panelTasks;
+    const int64_t blockEnd = blocks.count * (rowTask + 1) / split.rowTasks;
+    const float* a = g.a + batch * g.aBatch;
+    const float* b = g.b + batch * g.bBatch;
+    float* c = g.c + batch * g.cBatch;
+    const float* table[MR];
+    const auto fill = [&](const float** rows, int64_t m, int height) {
+      for (int r = 0; r < height; ++r)
+        rows[r] = a + (m - batch * g.M + r) * g.lda;
+    };
+
+    for (int64_t i0 = blocks.count * rowTask / split.rowTasks; i0 < blockEnd; i0 += group) {
+      const int64_t i1 = i0 + group < blockEnd ? i0 + group : blockEnd;
+      for (int64_t p = panels * panelTask / split.panelTasks; p < panelEnd; ++p) {
+        TileArgs tile;
+        tile.b = b + p * panelFloats;
+        tile.bStep = NR;
+        tile.taps = 1;
+        tile.k = g.K;
+        tile.ldc = g.ldc;
+        tile.n = p * NR;
+        tile.columns = g.N - tile.n;
+        for (int64_t i = i0; i < i1; ++i) {
+          const int64_t m = blocks.begin(i);
+          tile.c = c + m * g.ldc + tile.n;
+          tile.m = batch * g.M + m; // the epilogue counts rows over the whole batch
+          tile.prefetch = reinterpret_cast<const char*>(tile.b) + g.prefetchBytes +
+                          i * prefetchLines * 64;
+          tile.prefetchLines = prefetchLines;
+          computeRows<MR, NV, Bytes, R>(tile, blocks.height(i), table, fill, epilogue);
+        }
+      }
+    }
+  });
+}
+
+} // namespace ORTC_NAMESPACE
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every tile of the table against a reference summed in double, with edges in both directions, pitches, batches and
+// memory that ends in an unmapped page.
+#define CATCH_CONFIG_MAIN
+#include <catch2/catch.hpp>
+
+#include "targets/cpu/kernels/TestSupport.h"
+#include "targets/cpu/kernels/gemm/gemm.h"
+#include "targets/cpu/kernels/gemm/pack.h"
+
+using namespace ortc::cpu;
+using namespace ortc::cpu::testing;
+
+namespace {
+
+struct Shape {
+  int64_t M, N, K, batch = 1;
+  bool sharedB = false;
+  int64_t ldaExtra = 0, ldcExtra = 0;
+};
+
+// Runs one product with bias, residual and ReLU, and returns the largest error in units of K * epsilon.
+template <int MR, int NV, int Bytes, Rows R, class Pool>
+void check(const Shape& s, Pool& pool, std::vector<float>* result = nullptr) {
+  constexpr int NR = NV * Bytes / 4;
+  const int64_t lda = s.K + s.ldaExtra, ldc = s.N + s.ldcExtra;
+  const int64_t batchB = s.sharedB ? 1 : s.batch;
+  Guarded a(s.batch * s.M * lda), b(batchB * s.K * s.N), c(s.batch * s.M * ldc - s.ldcExtra);
+  Guarded bias(s.N), residual(s.batch * s.M * s.N), packed(batchB * packedGemmFloats(s.K, s.N, NR));
+  a.randomise(1), b.randomise(2), bias.randomise(3), residual.randomise(4), c.fill(77.0f);
+  for (int64_t i = 0; i < batchB; ++i)
+    packGemm(b.data() + i * s.K * s.N, s.K, s.N, s.N, 1, NR,
+             packed.data() + i * packedGemmFloats(s.K, s.N, NR));
+
+  GemmArgs g{a.data(), lda, packed.data(), c.data(), ldc, s.M, s.N, s.K};
+  g.batch = s.batch;
+  g.aBatch = s.M * lda;
+  g.bBatch = s.sharedB ? 0 : packedGemmFloats(s.K, s.N, NR);
+  g.cBatch = s.M * ldc;
+  g.prefetchBytes = 4096;
+  gemm_f32<MR, NV, Bytes, R>(g, BiasAddRelu{bias.data(), residual.data(), s.N}, pool);
+
+  INFO("tile " << MR << "x" << NR << ", " << Bytes << " bytes: M=" << s.M << " N=" << s.N
+               << " K=" << s.K << " batch=" << s.batch);
+  double worst = 0;
+  for (int64_t i = 0; i < s.batch; ++i)
+    for (int64_t m = 0; m < s.M; ++m)
+      for (int64_t n = 0; n < s.N; ++n) {
+        double sum = bias[n], size = 1;
+        for (int64_t k = 0; k < s.K; ++k) {
+          const double term = double(a[(i * s.M + m) * lda + k]) *
+                              b[((s.sharedB ? 0 : i) * s.K + k) * s.N + n];
+          sum += term;
+          size += std::fabs(term);
+        }
+        const double expected = std::max(0.0, sum + residual[(i * s.M + m) * s.N + n]);
+        worst = std::max(worst, std::fabs(c[(i * s.M + m) * ldc + n] - expected) / size);
+      }
+  CHECK(worst < 3e-7 * (1 + std::sqrt(double(s.K))));
+  for (int64_t m = 0; m + 1 < s.batch * s.M; ++m) // what lies between rows stays as it was
+    for (int64_t n = s.N; n < ldc; ++n)
+      REQUIRE(c[m * ldc + n] == 77.0f);
+  if (result)
+    result->assign(c.begin(), c.end());
+}
+
+template <int MR, int NV, int Bytes> void checkTile() {
+  SerialPool pool;
+  constexpr int64_t NR = NV * Bytes / 4;
+  for (int64_t M : {1, 2, 3, 5, 7, 8, 13, 15, 29, 44})
+    for (int64_t N : {int64_t(1), NR - 1, NR, NR + 1, 2 * NR + 3})
+      check<MR, NV, Bytes, Rows::Any>({M, N, 19}, pool);
+  check<MR, NV, Bytes, Rows::Any>({2 * MR + 1, NR + 5, 200, 3, false, 3, 7}, pool);
+  check<MR, NV, Bytes, Rows::Any>({MR, NR, 64, 5, true, 0, 1}, pool);
+  check<MR, NV, Bytes, Rows::Any>({MR, NR, 1}, pool);
+  check<MR, NV, Bytes, Rows::Exact>({4 * MR, 3 * NR, 100}, pool);
+  for (int64_t M = 1; M < 8 * MR; M += 3)
+    if (rowsAreEven(M, MR))
+      check<MR, NV, Bytes, Rows::Even>({M, NR + 4, 33}, pool);
+}
+
+TEST_CASE("tiles of 16 bytes") {
+  checkTile<4, 2, 16>();
+  checkTile<4, 3, 16>();
+  checkTile<1, 8, 16>();
+}
+#ifdef __AVX__
+TEST_CASE("tiles of 32 bytes") {
+  checkTile<4, 3, 32>();
+  checkTile<6, 2, 32>();
+  checkTile<1, 8, 32>();
+}
+#endif
+#ifdef __AVX512F__
+TEST_CASE("tiles of 64 bytes") {
+  checkTile<14, 2, 64>();
+  checkTile<13, 2, 64>();
+  checkTile<9, 3, 64>();
+  checkTile<8, 3, 64>();
+  checkTile<6, 4, 64>();
+  checkTile<4, 4, 64>();
+  checkTile<1, 8, 64>();
+}
+#endif
+
+TEST_CASE("the result has the same bits for any number of threads") {
+  for (const Shape& s : {Shape{100, 200, 70}, Shape{3, 1000, 40}, Shape{500, 8, 40}, Shape{20, 24, 40, 6}}) {
+    std::vector<float> one, many;
+    SerialPool serial;
+    check<6, 2, 16, Rows::Any>(s, serial, &one);
+    for (int threads : {2, 3, 7}) {
+      ThreadedPool pool{threads};
+      check<6, 2, 16, Rows::Any>(s, pool, &many);
+      REQUIRE(std::memcmp(one.data(), many.data(), one.size() * 4) == 0);
+    }
+  }
+}
+
+TEST_CASE("the residual may lie in the output") {
+  constexpr int MR = 4, NV = 2, NR = NV * 4;
+  const int64_t M = 23, N = 27, K = 31;
+  Guarded a(M * K), b(K * N), bias(N), inPlace(M * N), apart(M * N), residual(M * N);
+  Guarded packed(packedGemmFloats(K, N, NR));
+  a.randomise(1), b.randomise(2), bias.randomise(3), inPlace.randomise(4), residual.randomise(4);
+  packGemm(b.data(), K, N, N, 1, NR, packed.data());
+  SerialPool pool;
+  gemm_f32<MR, NV, 16>({a.data(), K, packed.data(), apart.data(), N, M, N, K},
+                       BiasAddRelu{bias.data(), residual.data(), N}, pool);
+  gemm_f32<MR, NV, 16>({a.data(), K, packed.data(), inPlace.data(), N, M, N, K},
+                       BiasAddRelu{bias.data(), inPlace.data(), N}, pool);
+  CHECK(std::equal(apart.begin(), apart.end(), inPlace.begin()));
+}
+
+TEST_CASE("empty sizes write nothing") {
+  SerialPool pool;
+  float c = 77.0f;
+  gemm_f32<4, 2, 16>({nullptr, 0, nullptr, &c, 1, 0, 1, 1}, Identity{}, pool);
+  gemm_f32<4, 2, 16>({nullptr, 0, nullptr, &c, 1, 1, 0, 1}, Identity{}, pool);
+  CHECK(c == 77.0f);
+  gemm_f32<4, 2, 16>({nullptr, 0, nullptr, &c, 1, 1, 1, 0}, Identity{}, pool);
+  CHECK(c == 0.0f); // an empty sum
+}
+
+} // namespace
