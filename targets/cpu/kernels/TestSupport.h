@@ -4,10 +4,11 @@
 // that compiled models use most, and the comparison with a reference summed in double.
 #pragma once
 
-#include "targets/cpu/kernels/serial.h"
-#include "targets/cpu/kernels/vec.h"
+#include "runtime_min/rt/ops.h"
+#include "targets/cpu/kernels/tile/tile.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -19,15 +20,7 @@
 
 namespace ortc::cpu::testing {
 
-using namespace ORTC_NAMESPACE;
-
-#if defined(__AVX512F__)
-constexpr int kNativeBytes = 64;
-#elif defined(__AVX__)
-constexpr int kNativeBytes = 32;
-#else
-constexpr int kNativeBytes = 16;
-#endif
+using namespace ortc_rt;
 
 // An array that ends at the last byte of a page, with an unmapped page behind it: reading or writing one element too
 // far is a crash and not a wrong number that happens to be multiplied by zero.
@@ -64,16 +57,19 @@ private:
   float* first;
 };
 
+inline executor serial() { return {nullptr, nullptr}; }
+
 // Threads that are started for each call: slow, but enough to show that results do not depend on their number.
 struct ThreadedPool {
   int count;
-  int threads() const { return count; }
-  template <class Body> void parallel_for(int64_t n, const Body& body) {
+  executor get() { return {run, this}; }
+  static void run(void* self, int64_t n, void (*body)(int64_t, void*), void* arg) {
+    const int count = static_cast<ThreadedPool*>(self)->count;
     std::vector<std::thread> workers;
     for (int t = 0; t < count; ++t)
-      workers.emplace_back([&, t] {
+      workers.emplace_back([=] {
         for (int64_t i = t; i < n; i += count)
-          body(i);
+          body(i, arg);
       });
     for (std::thread& worker : workers)
       worker.join();
@@ -87,7 +83,7 @@ struct Identity {
 struct BiasRelu {
   const float* bias;
   template <class V> ORTC_INLINE V operator()(V acc, int64_t, int64_t n, int lanes) const {
-    return ORTC_NAMESPACE::max(acc + load<V>(bias + n, lanes), V{});
+    return maximum(acc + load_lanes<V>(bias + n, lanes), V{});
   }
 };
 
@@ -96,9 +92,9 @@ struct BiasAddRelu {
   const float* residual;
   int64_t pitch;
   template <class V> ORTC_INLINE V operator()(V acc, int64_t m, int64_t n, int lanes) const {
-    acc += load<V>(bias + n, lanes);
-    acc += load<V>(residual + m * pitch + n, lanes);
-    return ORTC_NAMESPACE::max(acc, V{});
+    acc += load_lanes<V>(bias + n, lanes);
+    acc += load_lanes<V>(residual + m * pitch + n, lanes);
+    return maximum(acc, V{});
   }
 };
 

@@ -2,7 +2,7 @@
 //
 // C = epilogue(A * B) in f32, with B packed when the model was compiled. A batch is a loop over strides.
 //
-//   gemm_f32<MR, NV, Bytes, Rows>(args, epilogue, pool)
+//   gemm_f32<MR, NV, Bytes, Rows>(args, epilogue, threads)
 //
 // MR rows by NV vectors of Bytes bytes is the register tile, NR = NV * Bytes / 4 its width, and B lies as
 // [ceil(N / NR)][K][NR] with zeros after column N. The result does not depend on the number of threads: each output
@@ -12,7 +12,7 @@
 
 #include "targets/cpu/kernels/tile/tile.h"
 
-namespace ORTC_NAMESPACE {
+ORTC_RT_ISA_BEGIN
 
 struct GemmArgs {
   const float* a; // [batch][M][K], rows lda apart
@@ -86,19 +86,20 @@ ORTC_INLINE void computeRows(TileArgs& tile, int height, const float** table, co
   }
 }
 
-// How work is cut into tasks: panels first, because then each weight is read by one core only; rows where there are
-// too few panels. A product of less than a few microseconds is not worth waking anybody.
+// How work is cut into pieces of at least about 20 us: panels first, because then each weight is read by one core only;
+// rows where there are too few panels. The pieces depend on sizes only, and results not even on those.
 struct GemmSplit {
-  int64_t rowTasks, panelTasks;
-  GemmSplit(double flops, int64_t batch, int64_t blocks, int64_t panels, int threads)
-      : rowTasks(1), panelTasks(1) {
-    if (threads <= 1 || flops < 2e5)
+  int64_t rowTasks = 1, panelTasks = 1;
+  GemmSplit(const executor& threads, double flops, int64_t batch, int64_t blocks, int64_t panels) {
+    if (!threads.run)
       return;
-    const int64_t wanted = (4 * threads + batch - 1) / batch;
+    const int64_t most = (kMostTasks + batch - 1) / batch;
+    const int64_t wanted = flops < 4e6 ? 1 : flops < 2e6 * double(most) ? int64_t(flops / 2e6) : most;
     panelTasks = panels < wanted ? panels : wanted;
     const int64_t rest = (wanted + panelTasks - 1) / panelTasks;
     rowTasks = blocks < rest ? blocks : rest;
   }
+  static constexpr int64_t kMostTasks = 32;
 };
 
 // When all of B stays in the L2 cache, rows are taken in groups of about this many bytes of A with all panels each, so
@@ -106,23 +107,23 @@ struct GemmSplit {
 constexpr int64_t kGemmSmallB = 512 * 1024;
 constexpr int64_t kGemmRowGroup = 128 * 1024;
 
-template <int MR, int NV, int Bytes, Rows R = Rows::Any, class Epilogue, class Pool>
-ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, Pool& pool) {
+template <int MR, int NV, int Bytes, Rows R = Rows::Any, class Epilogue>
+ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const executor& threads) {
   constexpr int64_t NR = NV * Bytes / 4;
   if (g.M <= 0 || g.N <= 0)
     return;
   const RowBlocks<MR, R> blocks(g.M);
   const int64_t panels = (g.N + NR - 1) / NR;
   const int64_t panelFloats = g.K * NR;
-  const GemmSplit split(2.0 * double(g.batch) * double(g.M) * double(g.N) * double(g.K), g.batch,
-                        blocks.count, panels, pool.threads());
+  const GemmSplit split(threads, 2.0 * double(g.M) * double(g.N) * double(g.K), g.batch,
+                        blocks.count, panels);
   const bool smallB = panels * panelFloats * 4 <= kGemmSmallB;
   const int64_t fitting = kGemmRowGroup / (4 * MR * (g.K + 1));
   const int64_t group = smallB ? (fitting > 1 ? fitting : 1) : blocks.count;
   const int64_t prefetchLines =
       g.prefetchBytes ? (panelFloats * 4 / blocks.count + 63) / 64 : 0;
 
-  pool.parallel_for(g.batch * split.rowTasks * split.panelTasks, [&](int64_t task) {
+  parallel_for(threads, g.batch * split.rowTasks * split.panelTasks, [&](int64_t task) {
     const int64_t panelTask = task % split.panelTasks;
     const int64_t rowTask = task / split.panelTasks % split.rowTasks;
     const int64_t batch = task / split.panelTasks / split.rowTasks;
@@ -162,6 +163,6 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, Pool& p
   });
 }
 
-} // namespace ORTC_NAMESPACE
+ORTC_RT_ISA_END
 
 #endif

@@ -21,8 +21,8 @@ struct Shape {
 };
 
 // Runs one product with bias, residual and ReLU, and returns the largest error in units of K * epsilon.
-template <int MR, int NV, int Bytes, Rows R, class Pool>
-void check(const Shape& s, Pool& pool, std::vector<float>* result = nullptr) {
+template <int MR, int NV, int Bytes, Rows R>
+void check(const Shape& s, const executor& pool, std::vector<float>* result = nullptr) {
   constexpr int NR = NV * Bytes / 4;
   const int64_t lda = s.K + s.ldaExtra, ldc = s.N + s.ldcExtra;
   const int64_t batchB = s.sharedB ? 1 : s.batch;
@@ -66,7 +66,7 @@ void check(const Shape& s, Pool& pool, std::vector<float>* result = nullptr) {
 }
 
 template <int MR, int NV, int Bytes> void checkTile() {
-  SerialPool pool;
+  const executor pool = serial();
   constexpr int64_t NR = NV * Bytes / 4;
   for (int64_t M : {1, 2, 3, 5, 7, 8, 13, 15, 29, 44})
     for (int64_t N : {int64_t(1), NR - 1, NR, NR + 1, 2 * NR + 3})
@@ -95,23 +95,21 @@ TEST_CASE("tiles of 32 bytes") {
 #ifdef __AVX512F__
 TEST_CASE("tiles of 64 bytes") {
   checkTile<14, 2, 64>();
-  checkTile<13, 2, 64>();
   checkTile<9, 3, 64>();
-  checkTile<8, 3, 64>();
   checkTile<6, 4, 64>();
-  checkTile<4, 4, 64>();
   checkTile<1, 8, 64>();
 }
 #endif
 
 TEST_CASE("the result has the same bits for any number of threads") {
-  for (const Shape& s : {Shape{100, 200, 70}, Shape{3, 1000, 40}, Shape{500, 8, 40}, Shape{20, 24, 40, 6}}) {
+  for (const Shape& s : {Shape{100, 200, 170}, Shape{3, 3000, 400}, Shape{2000, 8, 170},
+                         Shape{40, 24, 400, 6}}) {
     std::vector<float> one, many;
-    SerialPool serial;
-    check<6, 2, 16, Rows::Any>(s, serial, &one);
+    const executor one_thread = serial();
+    check<6, 2, 16, Rows::Any>(s, one_thread, &one);
     for (int threads : {2, 3, 7}) {
       ThreadedPool pool{threads};
-      check<6, 2, 16, Rows::Any>(s, pool, &many);
+      check<6, 2, 16, Rows::Any>(s, pool.get(), &many);
       REQUIRE(std::memcmp(one.data(), many.data(), one.size() * 4) == 0);
     }
   }
@@ -124,7 +122,7 @@ TEST_CASE("the residual may lie in the output") {
   Guarded packed(packedGemmFloats(K, N, NR));
   a.randomise(1), b.randomise(2), bias.randomise(3), inPlace.randomise(4), residual.randomise(4);
   packGemm(b.data(), K, N, N, 1, NR, packed.data());
-  SerialPool pool;
+  const executor pool = serial();
   gemm_f32<MR, NV, 16>({a.data(), K, packed.data(), apart.data(), N, M, N, K},
                        BiasAddRelu{bias.data(), residual.data(), N}, pool);
   gemm_f32<MR, NV, 16>({a.data(), K, packed.data(), inPlace.data(), N, M, N, K},
@@ -133,7 +131,7 @@ TEST_CASE("the residual may lie in the output") {
 }
 
 TEST_CASE("empty sizes write nothing") {
-  SerialPool pool;
+  const executor pool = serial();
   float c = 77.0f;
   gemm_f32<4, 2, 16>({nullptr, 0, nullptr, &c, 1, 0, 1, 1}, Identity{}, pool);
   gemm_f32<4, 2, 16>({nullptr, 0, nullptr, &c, 1, 1, 0, 1}, Identity{}, pool);

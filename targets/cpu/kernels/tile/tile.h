@@ -11,9 +11,17 @@
 #ifndef ORTC_KERNELS_TILE_H
 #define ORTC_KERNELS_TILE_H
 
-#include "targets/cpu/kernels/vec.h"
+#include "runtime_min/rt/pool.h"
+#include "runtime_min/rt/simd.h"
 
-namespace ORTC_NAMESPACE {
+ORTC_RT_ISA_BEGIN
+
+// For epilogues: the first `lanes` floats at p. Where the edge is far `lanes` is a constant, and this is a plain load.
+template <class V> ORTC_INLINE V load_lanes(const float* p, int lanes) {
+  return lanes == lanes_of<V> ? load<V>(p) : load_n<V>(p, lanes);
+}
+
+template <int N> struct Constant { static constexpr int value = N; };
 
 struct TileArgs {
   const float* b;           // [taps * K] rows of MR x NV x lanes floats, `bStep` floats apart
@@ -42,18 +50,18 @@ constexpr bool isHeavy<Epilogue, decltype(void(Epilogue::heavy))> = Epilogue::he
 template <int NV, int Bytes, class Epilogue>
 ORTC_NOINLINE void finishTile(const TileArgs& t, const float* tile, int rows,
                               const Epilogue& epilogueRef) {
-  using V = typename Vec<Bytes>::type;
-  constexpr int lanes = lanesOf<V>;
+  using V = vec<float, Bytes / 4>;
+  constexpr int lanes = lanes_of<V>;
   const Epilogue epilogue = epilogueRef;
   const int64_t columns = t.columns < NV * lanes ? t.columns : NV * lanes;
   for (int r = 0; r < rows; ++r) {
     float* c = t.c + r * t.ldc;
     int64_t j = 0;
     for (; j + lanes <= columns; j += lanes)
-      store(c + j, epilogue(load<V>(tile + j), t.m + r, t.n + j, lanes));
+      store<V>(c + j, epilogue(load<V>(tile + j), t.m + r, t.n + j, lanes));
     if (j < columns) {
       const int rest = int(columns - j);
-      store(c + j, V(epilogue(load<V>(tile + j), t.m + r, t.n + j, rest)), rest);
+      store_n<V>(c + j, epilogue(load<V>(tile + j), t.m + r, t.n + j, rest), rest);
     }
     tile += NV * lanes;
   }
@@ -62,8 +70,8 @@ ORTC_NOINLINE void finishTile(const TileArgs& t, const float* tile, int rows,
 template <int MR, int NV, int Bytes, class Epilogue>
 ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
                                const Epilogue& epilogueRef) {
-  using V = typename Vec<Bytes>::type;
-  constexpr int lanes = lanesOf<V>;
+  using V = vec<float, Bytes / 4>;
+  constexpr int lanes = lanes_of<V>;
   V acc[MR][NV];
 #pragma GCC unroll 32
   for (int r = 0; r < MR; ++r)
@@ -73,7 +81,7 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
 
   const float* b = t.b;
   const int64_t bStep = t.bStep;
-  const char* prefetch = t.prefetch;
+  const char* ahead = t.prefetch;
   const int64_t chunks = t.taps * ((t.k + kTileChunk - 1) / kTileChunk);
   const int64_t linesPerChunk = t.prefetchLines ? (t.prefetchLines + chunks - 1) / chunks : 0;
   for (int64_t tap = 0; tap < t.taps; ++tap, rows += MR) {
@@ -82,8 +90,8 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
     for (int r = 0; r < MR; ++r)
       row[r] = rows[r];
     for (int64_t k0 = 0; k0 < t.k; k0 += kTileChunk) {
-      for (int64_t i = 0; i < linesPerChunk; ++i, prefetch += 64)
-        __builtin_prefetch(prefetch, 0, 2);
+      for (int64_t i = 0; i < linesPerChunk; ++i, ahead += 64)
+        ortc_rt::prefetch(ahead);
       const int64_t end = k0 + kTileChunk < t.k ? k0 + kTileChunk : t.k;
 #pragma GCC unroll 1
       for (int64_t k = k0; k < end; ++k) {
@@ -94,10 +102,10 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
         b += bStep;
 #pragma GCC unroll 32
         for (int r = 0; r < MR; ++r) {
-          const V a = broadcast<V>(row[r][k]);
+          const V a = splat<V>(row[r][k]);
 #pragma GCC unroll 16
           for (int j = 0; j < NV; ++j)
-            acc[r][j] += a * w[j];
+            acc[r][j] = fma(a, w[j], acc[r][j]);
         }
       }
     }
@@ -109,7 +117,7 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
     for (int r = 0; r < MR; ++r)
 #pragma GCC unroll 16
       for (int j = 0; j < NV; ++j)
-        store(t.c + r * t.ldc + j * lanes,
+        store<V>(t.c + r * t.ldc + j * lanes,
               epilogue(acc[r][j], t.m + r, t.n + j * lanes, lanes));
     return;
   }
@@ -118,10 +126,10 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
   for (int r = 0; r < MR; ++r)
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j)
-      store(tile + (r * NV + j) * lanes, acc[r][j]);
+      store<V>(tile + (r * NV + j) * lanes, acc[r][j]);
   finishTile<NV, Bytes>(t, tile, MR, epilogueRef);
 }
 
-} // namespace ORTC_NAMESPACE
+ORTC_RT_ISA_END
 
 #endif
