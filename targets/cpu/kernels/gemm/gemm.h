@@ -52,38 +52,55 @@ template <int MR, Rows R> struct RowBlocks {
   }
 };
 
-// Calls the micro-kernel for `height` rows, in one piece where that height exists, in pieces otherwise. `tile` says
-// where the block begins; fill(table, m, h) writes the row pointers [taps][h] of rows m to m + h.
-template <int MR, int NV, int Bytes, Rows R, class Fill, class Epilogue>
-ORTC_INLINE void computeRows(TileArgs& tile, int height, const float** table, const Fill& fill,
-                             const Epilogue& epilogue) {
-  const auto piece = [&](auto size) {
-    constexpr int h = decltype(size)::value;
-    fill(table, tile.m, h);
-    computeTile<h, NV, Bytes>(table, tile, epilogue);
-    tile.m += h;
-    tile.c += h * tile.ldc;
-    tile.prefetchLines = 0;
-    height -= h;
-  };
+// Calls piece(Constant<h>) for the tile heights that make up a block of `height` rows.
+template <int MR, Rows R, class Piece> ORTC_INLINE void forPieces(int height, const Piece& piece) {
   if (R == Rows::Exact || height == MR)
     return piece(Constant<MR>{});
   if constexpr (R == Rows::Even && MR > 1)
     return piece(Constant<MR - 1>{});
   if constexpr (R == Rows::Any) {
     if constexpr (MR > 8)
-      if (height >= 8)
+      if (height & 8)
         piece(Constant<8>{});
     if constexpr (MR > 4)
-      if (height >= 4)
+      if (height & 4)
         piece(Constant<4>{});
     if constexpr (MR > 2)
-      if (height >= 2)
+      if (height & 2)
         piece(Constant<2>{});
     if constexpr (MR > 1)
-      if (height >= 1)
+      if (height & 1)
         piece(Constant<1>{});
   }
+}
+
+// Writes the row pointers of a block, [taps][h] for each of its pieces: rows(table, m, h) those of rows m to m + h.
+// Returns the end of what was written.
+template <int MR, Rows R, class RowsAt>
+ORTC_INLINE const float** fillTable(RowsAt&& rows, const float** table, int64_t taps,
+                                    int64_t m, int height) {
+  forPieces<MR, R>(height, [&](auto size) {
+    constexpr int h = decltype(size)::value;
+    rows(table, m, h);
+    table += taps * h;
+    m += h;
+  });
+  return table;
+}
+
+// Calls the micro-kernel for the pieces of a block, whose first element `tile` describes.
+template <int MR, int NV, int Bytes, Rows R, class Epilogue>
+ORTC_INLINE const float** computeRows(TileArgs& tile, int height, const float** table,
+                                      const Epilogue& epilogue) {
+  forPieces<MR, R>(height, [&](auto size) {
+    constexpr int h = decltype(size)::value;
+    computeTile<h, NV, Bytes>(table, tile, epilogue);
+    table += tile.taps * h;
+    tile.m += h;
+    tile.c += h * tile.ldc;
+    tile.prefetchLines = 0;
+  });
+  return table;
 }
 
 // How work is cut into pieces of at least about 20 us: panels first, because then each weight is read by one core only;
@@ -132,10 +149,9 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
     const float* a = g.a + batch * g.aBatch;
     const float* b = g.b + batch * g.bBatch;
     float* c = g.c + batch * g.cBatch;
-    const float* table[MR];
-    const auto fill = [&](const float** rows, int64_t m, int height) {
+    const auto rows = [&](const float** row, int64_t m, int height) {
       for (int r = 0; r < height; ++r)
-        rows[r] = a + (m - batch * g.M + r) * g.lda;
+        row[r] = a + (m + r) * g.lda;
     };
 
     for (int64_t i0 = blocks.count * rowTask / split.rowTasks; i0 < blockEnd; i0 += group) {
@@ -156,7 +172,9 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
           tile.prefetch = reinterpret_cast<const char*>(tile.b) + g.prefetchBytes +
                           i * prefetchLines * 64;
           tile.prefetchLines = prefetchLines;
-          computeRows<MR, NV, Bytes, R>(tile, blocks.height(i), table, fill, epilogue);
+          const float* table[MR];
+          fillTable<MR, R>(rows, table, 1, m, blocks.height(i));
+          computeRows<MR, NV, Bytes, R>(tile, blocks.height(i), table, epilogue);
         }
       }
     }
