@@ -29,6 +29,7 @@ struct ConvArgs {
   int64_t images;
   int64_t IC, OC; // of one group
   int64_t groups;
+  int64_t firstChannel = 0; // what the epilogue calls the first output channel
   ConvAxis depth, height, width;
   int64_t xPixel, xRow, xPlane, xImage; // pitches of x in floats
   int64_t yPixel;
@@ -59,11 +60,12 @@ struct ConvPlan {
     const int64_t all = lines * a.width.kernel;
     if (lines * MR > kConvTable)
       row = ConvRow::Whole;
-    else if (a.width.kernel > 1 && (a.IC < kConvFewChannels || all * MR > kConvTable))
+    else if (all * MR > kConvTable ||
+             (a.width.kernel > 1 && a.groups == 1 && a.IC < kConvFewChannels))
       row = ConvRow::Line;
     taps = row == ConvRow::Pixel ? all : row == ConvRow::Line ? lines : 1;
     k = all / taps * a.IC;
-    zeros = (k + 15) / 16 * 16;
+    zeros = ((a.groups - 1) * a.IC + k + 15) / 16 * 16;
     if (row != ConvRow::Pixel)
       patch = (MR * taps * k + 15) / 16 * 16;
   }
@@ -79,7 +81,6 @@ struct ConvRows {
   const ConvArgs& a;
   const ConvPlan& plan;
   const float* zeros;
-  const float* x; // of the group
   float* copy;    // where the next copied row goes
 
   // True if every tap from `first` on lies inside of the axis.
@@ -99,7 +100,7 @@ struct ConvRows {
       const int64_t h = oh * a.height.stride - a.height.pad;
       const int64_t w = ow * a.width.stride - a.width.pad;
       const float* corner =
-          x + image * a.xImage + d * a.xPlane + h * a.xRow + w * a.xPixel;
+          a.x + image * a.xImage + d * a.xPlane + h * a.xRow + w * a.xPixel;
       if (plan.row != ConvRow::Pixel)
         longRows(table + r, height, corner, d, h, w);
       else
@@ -142,6 +143,14 @@ private:
                 int64_t w) {
     const bool whole = plan.row == ConvRow::Whole;
     const bool inPlace = !whole && a.xPixel == a.IC && a.width.dilation == 1 && inside(a.width, w);
+    if (inPlace && inside(a.depth, d) && inside(a.height, h)) {
+      for (int64_t kd = 0; kd < a.depth.kernel; ++kd) {
+        const float* p = corner + kd * a.depth.dilation * a.xPlane;
+        for (int64_t kh = 0; kh < a.height.kernel; ++kh, row += height, p += a.height.dilation * a.xRow)
+          *row = p;
+      }
+      return;
+    }
     if (whole)
       *row = copy;
     for (int64_t kd = 0; kd < a.depth.kernel; ++kd)
@@ -172,12 +181,24 @@ ORTC_NOINLINE void conv_f32(const ConvArgs& a, const Epilogue& epilogue, const e
   const int64_t pixels = a.images * a.depth.out * a.height.out * a.width.out;
   if (pixels <= 0 || a.OC <= 0)
     return;
-  const RowBlocks<MR, R> blocks(pixels);
-  const int64_t panels = (a.OC + NR - 1) / NR;
+  const int64_t panels = (a.OC + NR - 1) / NR; // of one group
   const int64_t panelFloats = plan.taps * plan.k * NR;
-  GemmSplit split(threads, 2.0 * double(pixels) * double(a.OC) * double(plan.taps * plan.k),
-                  a.groups, blocks.count, panels);
+  if (plan.row != ConvRow::Pixel && a.groups > 1) { // copied rows hold the channels of one group
+    ConvArgs one = a;
+    one.groups = 1;
+    for (int64_t g = 0; g < a.groups; ++g) {
+      conv_f32<MR, NV, Bytes, R>(one, epilogue, threads);
+      one.x += a.IC, one.y += a.OC, one.w += panels * panelFloats, one.firstChannel += a.OC;
+    }
+    return;
+  }
+
+  const RowBlocks<MR, R> blocks(pixels);
+  GemmSplit split(threads, 2.0 * double(pixels * a.groups) * double(a.OC) * double(plan.taps * plan.k),
+                  1, blocks.count, a.groups * panels);
   int64_t group = kConvTable / (plan.taps * MR);
+  if (a.groups * panels * panelFloats * 4 <= kGemmSmallB)
+    group = rowGroup(group, MR, plan.taps * plan.k / 2, a.groups * a.OC);
   if (plan.row != ConvRow::Pixel) { // copied rows serve all channels, one tile at a time
     split.rowTasks *= split.panelTasks;
     split.rowTasks = split.rowTasks < blocks.count ? split.rowTasks : blocks.count;
@@ -189,46 +210,40 @@ ORTC_NOINLINE void conv_f32(const ConvArgs& a, const Epilogue& epilogue, const e
   for (int64_t i = 0; i < plan.zeros; ++i)
     a.workspace[i] = 0.0f;
 
-  // Copied rows belong to a task, so tasks that run at the same time are those of one group: groups are an outer loop
-  // then.
-  const int64_t groupTasks = plan.row != ConvRow::Pixel ? 1 : a.groups;
-  parallel_for(threads, groupTasks * split.rowTasks * split.panelTasks, [&](int64_t task) {
-    const int64_t panelTask = task % split.panelTasks;
-    const int64_t rowTask = task / split.panelTasks % split.rowTasks;
-    const int64_t groupTask = task / split.panelTasks / split.rowTasks;
-    const int64_t panelBegin = panels * panelTask / split.panelTasks;
-    const int64_t panelEnd = panels * (panelTask + 1) / split.panelTasks;
-    const int64_t blockBegin = blocks.count * rowTask / split.rowTasks;
+  parallel_for(threads, split.rowTasks * split.panelTasks, [&](int64_t task) {
+    const int64_t panelTask = task % split.panelTasks, rowTask = task / split.panelTasks;
+    const int64_t panelBegin = a.groups * panels * panelTask / split.panelTasks;
+    const int64_t panelEnd = a.groups * panels * (panelTask + 1) / split.panelTasks;
     const int64_t blockEnd = blocks.count * (rowTask + 1) / split.rowTasks;
     const float* table[kConvTable];
+    float* const copies = a.workspace + plan.zeros + rowTask * plan.patch;
+    ConvRows rows{a, plan, a.workspace, copies};
 
-    for (int64_t g = groupTask; g < a.groups; g += groupTasks) {
-      float* const copies = a.workspace + plan.zeros + rowTask * plan.patch;
-      ConvRows rows{a, plan, a.workspace, a.x + g * a.IC, copies};
-      for (int64_t i0 = blockBegin; i0 < blockEnd; i0 += group) {
-        const int64_t i1 = i0 + group < blockEnd ? i0 + group : blockEnd;
-        const float** fill = table;
-        rows.copy = copies;
-        for (int64_t i = i0; i < i1; ++i)
-          fill = fillTable<MR, R>(rows, fill, plan.taps, blocks.begin(i), blocks.height(i));
-        for (int64_t p = panelBegin; p < panelEnd; ++p) {
-          TileArgs tile;
-          tile.b = a.w + (g * panels + p) * panelFloats;
-          tile.bStep = NR;
-          tile.taps = plan.taps;
-          tile.k = plan.k;
-          tile.ldc = a.yPixel;
-          tile.n = g * a.OC + p * NR;
-          tile.columns = a.OC - p * NR;
-          const float** next = table;
-          for (int64_t i = i0; i < i1; ++i) {
-            tile.m = blocks.begin(i);
-            tile.c = a.y + tile.m * a.yPixel + tile.n;
-            tile.prefetch = reinterpret_cast<const char*>(tile.b) + a.prefetchBytes +
-                            i * prefetchLines * 64;
-            tile.prefetchLines = prefetchLines;
-            next = computeRows<MR, NV, Bytes, R>(tile, blocks.height(i), next, epilogue);
-          }
+    for (int64_t i0 = blocks.count * rowTask / split.rowTasks; i0 < blockEnd; i0 += group) {
+      const int64_t i1 = i0 + group < blockEnd ? i0 + group : blockEnd;
+      const float** end = table;
+      rows.copy = copies;
+      for (int64_t i = i0; i < i1; ++i)
+        end = fillTable<MR, R>(rows, end, plan.taps, blocks.begin(i), blocks.height(i));
+      for (int64_t p = panelBegin; p < panelEnd; ++p) {
+        const int64_t g = p / panels, channel = (p - g * panels) * NR;
+        TileArgs tile;
+        tile.rowOffset = g * a.IC;
+        tile.b = a.w + p * panelFloats;
+        tile.bStep = NR;
+        tile.taps = plan.taps;
+        tile.k = plan.k;
+        tile.ldc = a.yPixel;
+        tile.n = a.firstChannel + g * a.OC + channel;
+        tile.columns = a.OC - channel;
+        const float** next = table;
+        for (int64_t i = i0; i < i1; ++i) {
+          tile.m = blocks.begin(i);
+          tile.c = a.y + tile.m * a.yPixel + g * a.OC + channel;
+          tile.prefetch = reinterpret_cast<const char*>(tile.b) + a.prefetchBytes +
+                          i * prefetchLines * 64;
+          tile.prefetchLines = prefetchLines;
+          next = computeRows<MR, NV, Bytes, R>(tile, blocks.height(i), next, epilogue);
         }
       }
     }

@@ -119,10 +119,16 @@ struct GemmSplit {
   static constexpr int64_t kMostTasks = 32;
 };
 
-// When all of B stays in the L2 cache, rows are taken in groups of about this many bytes of A with all panels each, so
-// that A is read from memory once; otherwise one panel is used for all rows, so that B is.
+// When all of B stays in the L2 cache, rows are taken in groups of about this many bytes of A and C with all panels
+// each, so that A and C go through memory once; otherwise one panel is used for all rows, so that B does.
 constexpr int64_t kGemmSmallB = 512 * 1024;
 constexpr int64_t kGemmRowGroup = 128 * 1024;
+
+// Blocks of MR rows in such a group: at least one, at most `most`.
+inline int64_t rowGroup(int64_t most, int MR, int64_t K, int64_t N) {
+  const int64_t fitting = kGemmRowGroup / (4 * MR * (K + N));
+  return fitting < 1 ? 1 : fitting < most ? fitting : most;
+}
 
 template <int MR, int NV, int Bytes, Rows R = Rows::Any, class Epilogue>
 ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const executor& threads) {
@@ -134,9 +140,9 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
   const int64_t panelFloats = g.K * NR;
   const GemmSplit split(threads, 2.0 * double(g.M) * double(g.N) * double(g.K), g.batch,
                         blocks.count, panels);
-  const bool smallB = panels * panelFloats * 4 <= kGemmSmallB;
-  const int64_t fitting = kGemmRowGroup / (4 * MR * (g.K + 1));
-  const int64_t group = smallB ? (fitting > 1 ? fitting : 1) : blocks.count;
+  const int64_t group = panels * panelFloats * 4 <= kGemmSmallB
+                            ? rowGroup(blocks.count, MR, g.K, g.N)
+                            : blocks.count;
   const int64_t prefetchLines =
       g.prefetchBytes ? (panelFloats * 4 / blocks.count + 63) / 64 : 0;
 

@@ -24,6 +24,7 @@ template <class V> ORTC_INLINE V load_lanes(const float* p, int lanes) {
 template <int N> struct Constant { static constexpr int value = N; };
 
 struct TileArgs {
+  int64_t rowOffset = 0;    // added to every row pointer
   const float* b;           // [taps * K] rows of MR x NV x lanes floats, `bStep` floats apart
   int64_t bStep;
   int64_t taps;
@@ -88,7 +89,7 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
     const float* row[MR];
 #pragma GCC unroll 32
     for (int r = 0; r < MR; ++r)
-      row[r] = rows[r];
+      row[r] = rows[r] + t.rowOffset;
     for (int64_t k0 = 0; k0 < t.k; k0 += kTileChunk) {
       for (int64_t i = 0; i < linesPerChunk; ++i, ahead += 64)
         ortc_rt::prefetch(ahead);
