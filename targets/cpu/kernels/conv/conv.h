@@ -76,36 +76,45 @@ inline int64_t convWorkspaceFloats(const ConvArgs& a, int MR) {
   return plan.zeros + GemmSplit::kMostTasks * plan.patch;
 }
 
-// Fills the table of row pointers. One of these belongs to a task and walks its pixels.
-struct ConvRows {
-  const ConvArgs& a;
-  const ConvPlan& plan;
-  const float* zeros;
-  float* copy;    // where the next copied row goes
-
-  // True if every tap from `first` on lies inside of the axis.
-  static bool inside(const ConvAxis& axis, int64_t first) {
-    return first >= 0 && first + (axis.kernel - 1) * axis.dilation < axis.in;
+// Fills the table of row pointers. Each task has one, and walks its pixels in order.
+class ConvRows {
+public:
+  ConvRows(const ConvArgs& args, const ConvPlan& p, const float* zeroRow)
+      : a(args), plan(p), zeros(zeroRow) {
+    // Output columns whose taps all lie inside of the image's width; empty when rows have to be copied.
+    const int64_t reach = a.width.in + a.width.pad - (a.width.kernel - 1) * a.width.dilation;
+    const bool dense = a.xPixel == a.IC && a.width.dilation == 1;
+    if (plan.row == ConvRow::Pixel || (plan.row == ConvRow::Line && dense)) {
+      innerBegin = (a.width.pad + a.width.stride - 1) / a.width.stride;
+      innerEnd = reach > 0 ? (reach - 1) / a.width.stride + 1 : 0;
+      innerEnd = innerEnd < a.width.out ? innerEnd : a.width.out;
+    }
   }
-  static bool inside1(const ConvAxis& axis, int64_t i) { return uint64_t(i) < uint64_t(axis.in); }
+
+  // Copied rows go to p from now on.
+  void copyTo(float* p) { copy = p; }
 
   // Writes table[tap * height + r], the rows of output pixel m + r.
-  void operator()(const float** table, int64_t m, int height) {
-    int64_t ow = m % a.width.out, rest = m / a.width.out;
-    int64_t oh = rest % a.height.out;
-    rest /= a.height.out;
-    int64_t od = rest % a.depth.out, image = rest / a.depth.out;
-    for (int r = 0; r < height; ++r) {
-      const int64_t d = od * a.depth.stride - a.depth.pad;
-      const int64_t h = oh * a.height.stride - a.height.pad;
-      const int64_t w = ow * a.width.stride - a.width.pad;
-      const float* corner =
-          a.x + image * a.xImage + d * a.xPlane + h * a.xRow + w * a.xPixel;
-      if (plan.row != ConvRow::Pixel)
-        longRows(table + r, height, corner, d, h, w);
-      else
-        pixelRows(table + r, height, corner, d, h, w);
-      if (++ow == a.width.out) {
+  template <int height> void operator()(const float** table, int64_t m, Constant<height>) {
+    if (m != next)
+      seek(m);
+    next = m + height;
+    for (int r = 0; r < height;) {
+      int64_t n = 1;
+      if (ow >= innerBegin && ow < innerEnd) {
+        n = innerEnd - ow < height - r ? innerEnd - ow : height - r;
+        if (n == height)
+          innerPixels<height>(table, height);
+        else
+          innerPixels<height>(table + r, n);
+      } else if (plan.row == ConvRow::Pixel) {
+        edgePixel(table + r, height);
+      } else {
+        copyPixel(table + r, height);
+      }
+      r += int(n);
+      ow += n;
+      if (ow == a.width.out) {
         ow = 0;
         if (++oh == a.height.out) {
           oh = 0;
@@ -119,59 +128,80 @@ struct ConvRows {
   }
 
 private:
-  void pixelRows(const float** row, int height, const float* corner, int64_t d, int64_t h,
-                 int64_t w) const {
-    const bool whole = inside(a.depth, d) && inside(a.height, h) && inside(a.width, w);
-    const int64_t step = a.width.dilation * a.xPixel;
-    for (int64_t kd = 0; kd < a.depth.kernel; ++kd)
-      for (int64_t kh = 0; kh < a.height.kernel; ++kh) {
-        const float* p =
-            corner + kd * a.depth.dilation * a.xPlane + kh * a.height.dilation * a.xRow;
-        if (whole) {
-          for (int64_t kw = 0; kw < a.width.kernel; ++kw, p += step, row += height)
-            *row = p;
-          continue;
-        }
-        const bool line = inside1(a.depth, d + kd * a.depth.dilation) &&
-                          inside1(a.height, h + kh * a.height.dilation);
-        for (int64_t kw = 0; kw < a.width.kernel; ++kw, p += step, row += height)
-          *row = line && inside1(a.width, w + kw * a.width.dilation) ? p : zeros;
-      }
+  void seek(int64_t m) {
+    ow = m % a.width.out;
+    m /= a.width.out;
+    oh = m % a.height.out;
+    m /= a.height.out;
+    od = m % a.depth.out;
+    image = m / a.depth.out;
   }
 
-  void longRows(const float** row, int height, const float* corner, int64_t d, int64_t h,
-                int64_t w) {
+  static bool inside(const ConvAxis& axis, int64_t i) { return uint64_t(i) < uint64_t(axis.in); }
+  static int64_t first(const ConvAxis& axis, int64_t o) { return o * axis.stride - axis.pad; }
+
+  // Calls line(p, there) for each row of taps along the last axis: p is the first tap, and `there` tells whether the
+  // row lies in the image.
+  template <class Line> ORTC_INLINE void forLines(const Line& line) const {
+    const int64_t d = first(a.depth, od), h = first(a.height, oh);
+    const float* corner = a.x + image * a.xImage + d * a.xPlane + h * a.xRow +
+                          first(a.width, ow) * a.xPixel;
+    for (int64_t kd = 0; kd < a.depth.kernel; ++kd)
+      for (int64_t kh = 0; kh < a.height.kernel; ++kh)
+        line(corner + kd * a.depth.dilation * a.xPlane + kh * a.height.dilation * a.xRow,
+             inside(a.depth, d + kd * a.depth.dilation) &&
+                 inside(a.height, h + kh * a.height.dilation));
+  }
+
+  // n neighbours at once: their pointers are equally spaced.
+  template <int height> ORTC_INLINE void innerPixels(const float** row, int64_t n) const {
+    const int64_t pixel = a.width.stride * a.xPixel, tap = a.width.dilation * a.xPixel;
+    const int64_t taps = plan.row == ConvRow::Pixel ? a.width.kernel : 1;
+    forLines([&](const float* p, bool there) {
+      const int64_t step = there ? pixel : 0, next = there ? tap : 0;
+      p = there ? p : zeros;
+      for (int64_t kw = 0; kw < taps; ++kw, row += height, p += next)
+        for (int64_t i = 0; i < n; ++i)
+          row[i] = p + i * step;
+    });
+  }
+
+  void edgePixel(const float** row, int height) const {
+    const int64_t w = first(a.width, ow);
+    forLines([&](const float* p, bool there) {
+      for (int64_t kw = 0; kw < a.width.kernel; ++kw, row += height)
+        *row = there && inside(a.width, w + kw * a.width.dilation)
+                   ? p + kw * a.width.dilation * a.xPixel
+                   : zeros;
+    });
+  }
+
+  void copyPixel(const float** row, int height) {
     const bool whole = plan.row == ConvRow::Whole;
-    const bool inPlace = !whole && a.xPixel == a.IC && a.width.dilation == 1 && inside(a.width, w);
-    if (inPlace && inside(a.depth, d) && inside(a.height, h)) {
-      for (int64_t kd = 0; kd < a.depth.kernel; ++kd) {
-        const float* p = corner + kd * a.depth.dilation * a.xPlane;
-        for (int64_t kh = 0; kh < a.height.kernel; ++kh, row += height, p += a.height.dilation * a.xRow)
-          *row = p;
-      }
-      return;
-    }
+    const int64_t w = first(a.width, ow);
     if (whole)
       *row = copy;
-    for (int64_t kd = 0; kd < a.depth.kernel; ++kd)
-      for (int64_t kh = 0; kh < a.height.kernel; ++kh) {
-        const float* p =
-            corner + kd * a.depth.dilation * a.xPlane + kh * a.height.dilation * a.xRow;
-        const bool line = inside1(a.depth, d + kd * a.depth.dilation) &&
-                          inside1(a.height, h + kh * a.height.dilation);
-        if (!whole) {
-          *row = line ? inPlace ? p : copy : zeros;
-          row += height;
-          if (!line || inPlace)
-            continue;
-        }
-        for (int64_t kw = 0; kw < a.width.kernel; ++kw, p += a.width.dilation * a.xPixel) {
-          const bool there = line && inside1(a.width, w + kw * a.width.dilation);
-          for (int64_t c = 0; c < a.IC; ++c)
-            *copy++ = there ? p[c] : 0.0f;
-        }
+    forLines([&](const float* p, bool there) {
+      if (!whole) {
+        *row = there ? copy : zeros;
+        row += height;
+        if (!there)
+          return;
       }
+      for (int64_t kw = 0; kw < a.width.kernel; ++kw, p += a.width.dilation * a.xPixel) {
+        const bool tap = there && inside(a.width, w + kw * a.width.dilation);
+        for (int64_t c = 0; c < a.IC; ++c)
+          *copy++ = tap ? p[c] : 0.0f;
+      }
+    });
   }
+
+  const ConvArgs& a;
+  const ConvPlan& plan;
+  const float* zeros;
+  float* copy = nullptr; // where the next copied row goes
+  int64_t innerBegin = 0, innerEnd = 0;
+  int64_t image = 0, od = 0, oh = 0, ow = 0, next = 0; // the pixel that comes next
 };
 
 template <int MR, int NV, int Bytes, Rows R = Rows::Any, class Epilogue>
@@ -217,12 +247,12 @@ ORTC_NOINLINE void conv_f32(const ConvArgs& a, const Epilogue& epilogue, const e
     const int64_t blockEnd = blocks.count * (rowTask + 1) / split.rowTasks;
     const float* table[kConvTable];
     float* const copies = a.workspace + plan.zeros + rowTask * plan.patch;
-    ConvRows rows{a, plan, a.workspace, copies};
+    ConvRows rows(a, plan, a.workspace);
 
     for (int64_t i0 = blocks.count * rowTask / split.rowTasks; i0 < blockEnd; i0 += group) {
       const int64_t i1 = i0 + group < blockEnd ? i0 + group : blockEnd;
       const float** end = table;
-      rows.copy = copies;
+      rows.copyTo(copies);
       for (int64_t i = i0; i < i1; ++i)
         end = fillTable<MR, R>(rows, end, plan.taps, blocks.begin(i), blocks.height(i));
       for (int64_t p = panelBegin; p < panelEnd; ++p) {

@@ -74,14 +74,14 @@ template <int MR, Rows R, class Piece> ORTC_INLINE void forPieces(int height, co
   }
 }
 
-// Writes the row pointers of a block, [taps][h] for each of its pieces: rows(table, m, h) those of rows m to m + h.
+// Writes the row pointers of a block, [taps][h] for each of its pieces: rows(table, m, Constant<h>) those of rows m to m + h.
 // Returns the end of what was written.
 template <int MR, Rows R, class RowsAt>
 ORTC_INLINE const float** fillTable(RowsAt&& rows, const float** table, int64_t taps,
                                     int64_t m, int height) {
   forPieces<MR, R>(height, [&](auto size) {
     constexpr int h = decltype(size)::value;
-    rows(table, m, h);
+    rows(table, m, size);
     table += taps * h;
     m += h;
   });
@@ -155,8 +155,8 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
     const float* a = g.a + batch * g.aBatch;
     const float* b = g.b + batch * g.bBatch;
     float* c = g.c + batch * g.cBatch;
-    const auto rows = [&](const float** row, int64_t m, int height) {
-      for (int r = 0; r < height; ++r)
+    const auto rows = [&](const float** row, int64_t m, auto height) {
+      for (int r = 0; r < height.value; ++r)
         row[r] = a + (m + r) * g.lda;
     };
 
