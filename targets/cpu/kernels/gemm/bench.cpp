@@ -4,6 +4,7 @@
 #include "targets/cpu/kernels/BenchSupport.h"
 #include "targets/cpu/kernels/gemm/gemm.h"
 #include "targets/cpu/kernels/gemm/pack.h"
+#include "targets/cpu/kernels/gemm/unpacked.h"
 
 using namespace ortc::cpu;
 using namespace ortc::cpu::testing;
@@ -28,6 +29,28 @@ void add(Bench& bench, int64_t M, int64_t N, int64_t K, int64_t ldaExtra = 0) {
   });
 }
 
+// Q K^T (Transposed) and P V of attention, laid out [row][head][64].
+template <int MR, int NV, int Bytes, bool Transposed>
+void addAttention(Bench& bench, int64_t M, int64_t S, int64_t heads) {
+  constexpr int NR = NV * Bytes / 4;
+  const int64_t D = 64, N = Transposed ? S : D, K = Transposed ? D : S;
+  UnpackedArgs g;
+  g.M = M, g.N = N, g.K = K;
+  g.a = allocate(heads * M * K), g.b = allocate(S * heads * D), g.c = allocate(heads * M * N);
+  g.ldb = heads * D;
+  g.lda = Transposed ? heads * D : K;
+  g.ldc = Transposed ? N : heads * D;
+  g.inner = {heads, Transposed ? D : M * K, D, Transposed ? M * N : D};
+  g.workspace = allocate(unpackedWorkspaceFloats(K, NR));
+  float* bias = allocate(N);
+  char name[100];
+  std::snprintf(name, sizeof name, "%s %lld heads, %lldx%lld tile %dx%d", Transposed ? "Q K^T" : "P V",
+                (long long)heads, (long long)M, (long long)S, MR, NR);
+  bench.add(name, 2.0 * double(heads) * double(M) * double(N) * double(K), [=] {
+    gemm_unpacked_f32<MR, NV, Bytes, Transposed>(g, BiasRelu{bias}, serial());
+  });
+}
+
 } // namespace
 
 int main() {
@@ -46,6 +69,7 @@ int main() {
     add<14, 2, 64, Rows::Exact>(bench, M, N, K, extra);
     add<6, 4, 64, Rows::Any>(bench, M, N, K, extra);
   }
+  add<6, 4, 64, Rows::Even>(bench, 49, 2048, 512);
   add<13, 2, 64, Rows::Even>(bench, 49, 2048, 512);
   add<16, 2, 64, Rows::Any>(bench, 16, 768, 768);
   add<8, 3, 64, Rows::Any>(bench, 16, 768, 768);
@@ -54,6 +78,12 @@ int main() {
   add<2, 4, 64, Rows::Any>(bench, 2, 768, 768);
   add<1, 8, 64, Rows::Any>(bench, 1, 768, 768);
   add<14, 2, 64, Rows::Any>(bench, 1, 768, 768);
+  for (int64_t S : {128, 512}) {
+    addAttention<6, 4, 64, true>(bench, S, S, 12);
+    addAttention<6, 4, 64, false>(bench, S, S, 12);
+  }
+  addAttention<6, 4, 64, true>(bench, 1, 512, 12);
+  addAttention<6, 4, 64, false>(bench, 1, 512, 12);
 #endif
 #if defined(__AVX__)
   add<4, 3, 32, Rows::Exact>(bench, 128, 768, 768);

@@ -14,15 +14,20 @@
 
 ORTC_RT_ISA_BEGIN
 
+// One axis of a batch; strides in floats, 0 where all of the axis share one matrix.
+struct GemmBatch {
+  int64_t count = 1;
+  int64_t a = 0, b = 0, c = 0;
+};
+
 struct GemmArgs {
-  const float* a; // [batch][M][K], rows lda apart
+  const float* a; // [outer][inner][M][K], rows lda apart
   int64_t lda;
-  const float* b; // packed: [batch][ceil(N / NR)][K][NR]
-  float* c;       // [batch][M][N], rows ldc apart
+  const float* b; // packed: [ceil(N / NR)][K][NR] for each of the batch
+  float* c;       // [outer][inner][M][N], rows ldc apart
   int64_t ldc;
   int64_t M, N, K;
-  int64_t batch = 1; // strides in floats; bBatch == 0 shares one B
-  int64_t aBatch = 0, bBatch = 0, cBatch = 0;
+  GemmBatch outer = {}, inner = {};
   // Weights lie in one arena in the order of use. Tiles fetch, bit by bit, what lies this many bytes ahead of the
   // panel in use; the last panels of a layer thereby fetch the first of the next one. 0: no prefetch.
   int64_t prefetchBytes = 0;
@@ -113,10 +118,10 @@ struct GemmSplit {
     const int64_t most = (kMostTasks + batch - 1) / batch;
     const int64_t wanted = flops < 4e6 ? 1 : flops < 2e6 * double(most) ? int64_t(flops / 2e6) : most;
     panelTasks = panels < wanted ? panels : wanted;
-    const int64_t rest = (wanted + panelTasks - 1) / panelTasks;
+    const int64_t rest = panelTasks > 0 ? wanted / panelTasks : 1;
     rowTasks = blocks < rest ? blocks : rest;
   }
-  static constexpr int64_t kMostTasks = 32;
+  static constexpr int64_t kMostTasks = 32; // of a batch of one; workspaces have a part for each
 };
 
 // When all of B stays in the L2 cache, rows are taken in groups of about this many bytes of A and C with all panels
@@ -138,7 +143,8 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
   const RowBlocks<MR, R> blocks(g.M);
   const int64_t panels = (g.N + NR - 1) / NR;
   const int64_t panelFloats = g.K * NR;
-  const GemmSplit split(threads, 2.0 * double(g.M) * double(g.N) * double(g.K), g.batch,
+  const int64_t batches = g.outer.count * g.inner.count;
+  const GemmSplit split(threads, 2.0 * double(g.M) * double(g.N) * double(g.K), batches,
                         blocks.count, panels);
   const int64_t group = panels * panelFloats * 4 <= kGemmSmallB
                             ? rowGroup(blocks.count, MR, g.K, g.N)
@@ -146,15 +152,16 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
   const int64_t prefetchLines =
       g.prefetchBytes ? (panelFloats * 4 / blocks.count + 63) / 64 : 0;
 
-  parallel_for(threads, g.batch * split.rowTasks * split.panelTasks, [&](int64_t task) {
+  parallel_for(threads, batches * split.rowTasks * split.panelTasks, [&](int64_t task) {
     const int64_t panelTask = task % split.panelTasks;
     const int64_t rowTask = task / split.panelTasks % split.rowTasks;
     const int64_t batch = task / split.panelTasks / split.rowTasks;
     const int64_t panelEnd = panels * (panelTask + 1) / split.panelTasks;
     const int64_t blockEnd = blocks.count * (rowTask + 1) / split.rowTasks;
-    const float* a = g.a + batch * g.aBatch;
-    const float* b = g.b + batch * g.bBatch;
-    float* c = g.c + batch * g.cBatch;
+    const int64_t inner = batch % g.inner.count, outer = batch / g.inner.count;
+    const float* a = g.a + outer * g.outer.a + inner * g.inner.a;
+    const float* b = g.b + outer * g.outer.b + inner * g.inner.b;
+    float* c = g.c + outer * g.outer.c + inner * g.inner.c;
     const auto rows = [&](const float** row, int64_t m, auto height) {
       for (int r = 0; r < height.value; ++r)
         row[r] = a + (m + r) * g.lda;

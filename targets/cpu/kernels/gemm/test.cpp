@@ -8,6 +8,7 @@
 #include "targets/cpu/kernels/TestSupport.h"
 #include "targets/cpu/kernels/gemm/gemm.h"
 #include "targets/cpu/kernels/gemm/pack.h"
+#include "targets/cpu/kernels/gemm/unpacked.h"
 
 using namespace ortc::cpu;
 using namespace ortc::cpu::testing;
@@ -34,10 +35,11 @@ void check(const Shape& s, const executor& pool, std::vector<float>* result = nu
              packed.data() + i * packedGemmFloats(s.K, s.N, NR));
 
   GemmArgs g{a.data(), lda, packed.data(), c.data(), ldc, s.M, s.N, s.K};
-  g.batch = s.batch;
-  g.aBatch = s.M * lda;
-  g.bBatch = s.sharedB ? 0 : packedGemmFloats(s.K, s.N, NR);
-  g.cBatch = s.M * ldc;
+  GemmBatch& batch = s.batch % 2 ? g.inner : g.outer; // both axes get tested
+  batch.count = s.batch;
+  batch.a = s.M * lda;
+  batch.b = s.sharedB ? 0 : packedGemmFloats(s.K, s.N, NR);
+  batch.c = s.M * ldc;
   g.prefetchBytes = 4096;
   gemm_f32<MR, NV, Bytes, R>(g, BiasAddRelu{bias.data(), residual.data(), s.N}, pool);
 
@@ -100,6 +102,80 @@ TEST_CASE("tiles of 64 bytes") {
   checkTile<1, 8, 64>();
 }
 #endif
+
+template <int MR, int NV, int Bytes, bool Transposed>
+void checkUnpacked(int64_t M, int64_t N, int64_t K, int64_t outer, int64_t inner, bool sharedB,
+                   int64_t ldbExtra, const executor& threads = serial(),
+                   std::vector<float>* result = nullptr) {
+  constexpr int NR = NV * Bytes / 4;
+  // As attention lays them out: [outer][row][inner][column]
+  const int64_t bRows = Transposed ? N : K, bColumns = Transposed ? K : N;
+  const int64_t innerB = sharedB ? 1 : inner, ldb = innerB * bColumns + ldbExtra;
+  Guarded a(outer * M * inner * K), b(outer * bRows * ldb - ldbExtra), c(outer * M * inner * N);
+  Guarded bias(N), workspace(unpackedWorkspaceFloats(K, NR));
+  a.randomise(1), b.randomise(2), bias.randomise(3), c.fill(77.0f), workspace.fill(55.0f);
+  UnpackedArgs g;
+  g.a = a.data(), g.lda = inner * K, g.b = b.data(), g.ldb = ldb, g.c = c.data();
+  g.ldc = inner * N, g.M = M, g.N = N, g.K = K, g.workspace = workspace.data();
+  g.outer = {outer, M * inner * K, bRows * ldb, M * inner * N};
+  g.inner = {inner, K, sharedB ? 0 : bColumns, N};
+  gemm_unpacked_f32<MR, NV, Bytes, Transposed>(g, BiasRelu{bias.data()}, threads);
+
+  INFO("tile " << MR << "x" << NR << (Transposed ? " transposed" : "") << ": " << M << "x" << N
+               << "x" << K << " batch " << outer << "x" << inner);
+  double worst = 0;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < inner; ++i)
+      for (int64_t m = 0; m < M; ++m)
+        for (int64_t n = 0; n < N; ++n) {
+          double sum = bias[n], size = 1;
+          for (int64_t k = 0; k < K; ++k) {
+            const int64_t row = Transposed ? n : k, column = Transposed ? k : n;
+            const double term = double(a[((o * M + m) * inner + i) * K + k]) *
+                                b[(o * bRows + row) * ldb + (sharedB ? 0 : i) * bColumns + column];
+            sum += term;
+            size += std::fabs(term);
+          }
+          const double error = c[((o * M + m) * inner + i) * N + n] - std::max(0.0, sum);
+          worst = std::max(worst, std::fabs(error) / size);
+        }
+  CHECK(worst < 3e-7 * (1 + std::sqrt(double(K))));
+  if (result)
+    result->assign(c.begin(), c.end());
+}
+
+template <int MR, int NV, int Bytes> void checkUnpackedTile() {
+  constexpr int64_t NR = NV * Bytes / 4;
+  for (int64_t M : {1, 3, 4, 5, 29, 60})
+    for (int64_t N : {int64_t(1), NR - 1, NR, 2 * NR + 5})
+      for (int64_t K : {1, 4, 37}) {
+        checkUnpacked<MR, NV, Bytes, false>(M, N, K, 1, 1, false, 0);
+        checkUnpacked<MR, NV, Bytes, true>(M, N, K, 1, 1, false, 3);
+      }
+  checkUnpacked<MR, NV, Bytes, false>(2 * MR, NR + 1, 20, 2, 3, false, 0);
+  checkUnpacked<MR, NV, Bytes, true>(2 * MR, NR + 1, 20, 2, 3, false, 0);
+  checkUnpacked<MR, NV, Bytes, false>(40 * MR, NR + 1, 20, 3, 2, true, 2);
+  checkUnpacked<MR, NV, Bytes, true>(1, NR + 1, 20, 3, 2, true, 2);
+}
+
+TEST_CASE("matrices that are not packed") {
+  checkUnpackedTile<4, 3, 16>();
+#ifdef __AVX__
+  checkUnpackedTile<6, 2, 32>();
+#endif
+#ifdef __AVX512F__
+  checkUnpackedTile<6, 4, 64>();
+#endif
+  std::vector<float> one, many;
+  for (const auto& [M, N, K] : {std::array<int64_t, 3>{300, 90, 50}, {1, 900, 50}, {90, 4, 200}}) {
+    checkUnpacked<6, 2, 16, true>(M, N, K, 2, 3, false, 0, serial(), &one);
+    for (int threads : {2, 5}) {
+      ThreadedPool pool{threads};
+      checkUnpacked<6, 2, 16, true>(M, N, K, 2, 3, false, 0, pool.get(), &many);
+      REQUIRE(std::memcmp(one.data(), many.data(), one.size() * 4) == 0);
+    }
+  }
+}
 
 TEST_CASE("the result has the same bits for any number of threads") {
   for (const Shape& s : {Shape{100, 200, 170}, Shape{3, 3000, 400}, Shape{2000, 8, 170},
