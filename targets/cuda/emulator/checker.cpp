@@ -45,31 +45,29 @@ uint32_t nextBlockNumber = 1;
 BlockNumbers numbers;
 
 struct Place {
-  const char* address;
-  const char* space; // "shared" or "global"
+  bool shared;
   const void* pc;
 };
 
-std::string described(const Place& p) { return std::string(p.space) + " memory at " + placeOf(p.pc); }
+std::string spaceOf(const Place& p) { return p.shared ? "shared memory at " : "global memory at "; }
 
 void reportRace(const Engine& e, const char* what, int other, const Place& place) {
-  const std::string key = what + keyOf(place.pc);
-  if (alreadyReported("RACE", key)) return;
-  report("RACE", key,
-         e.nameOf(e.current) + ": " + what + " on " + described(place) + ", no barrier since " + e.nameOf(other));
+  reportAt("RACE", what, place.pc, [&](const std::string& at) {
+    return e.nameOf(e.current) + ": " + what + " on " + spaceOf(place) + at + ", no barrier since " + e.nameOf(other);
+  });
 }
 
 void reportBlockRace(const Engine& e, const char* what, const Place& place) {
-  const std::string key = what + keyOf(place.pc);
-  if (alreadyReported("RACE(blocks)", key)) return;
-  report("RACE(blocks)", key,
-         e.nameOf(e.current) + ": " + what + " on " + described(place) + ", against another block of the same launch");
+  reportAt("RACE(blocks)", what, place.pc, [&](const std::string& at) {
+    return e.nameOf(e.current) + ": " + what + " on " + spaceOf(place) + at +
+           ", against another block of the same launch";
+  });
 }
 
-/// Makes the record one of the current block, keeping what earlier blocks of the launch did.
-void refresh(Access& a) {
+/// Makes the record one of the current block. In global memory it keeps what earlier blocks of the launch did.
+void refresh(Access& a, bool shared) {
   if (a.block == numbers.block) return;
-  const bool sameLaunch = a.block >= numbers.launch && a.block != 0;
+  const bool sameLaunch = !shared && a.block >= numbers.launch && a.block != 0;
   Access fresh{};
   fresh.block = numbers.block;
   if (sameLaunch) {
@@ -120,12 +118,13 @@ void remember(const Engine& e, Access& a, AccessKind kind) {
 }
 
 void checkWord(const Engine& e, Access& word, Access* bytes, unsigned mask, AccessKind kind, const Place& place) {
-  refresh(word);
+  const bool shared = place.shared;
+  refresh(word, shared);
   checkConflicts(e, word, kind, place);
   if (mask == 15) {
     if (word.split)
       for (int i = 0; i < 4; ++i) {
-        refresh(bytes[i]);
+        refresh(bytes[i], shared);
         checkConflicts(e, bytes[i], kind, place);
       }
     if (kind != AccessKind::Read) word.split = 0;
@@ -136,13 +135,13 @@ void checkWord(const Engine& e, Access& word, Access* bytes, unsigned mask, Acce
     word.split = 1;
     for (int i = 0; i < 4; ++i) {
       // Bytes keep what earlier blocks did to them; within this block the word's record is checked instead.
-      refresh(bytes[i]);
+      refresh(bytes[i], shared);
       bytes[i].hasWrite = bytes[i].hasRead0 = bytes[i].hasRead1 = 0;
     }
   }
   for (int i = 0; i < 4; ++i)
     if (mask >> i & 1) {
-      refresh(bytes[i]);
+      refresh(bytes[i], shared);
       checkConflicts(e, bytes[i], kind, place);
       remember(e, bytes[i], kind);
     }
@@ -150,9 +149,9 @@ void checkWord(const Engine& e, Access& word, Access* bytes, unsigned mask, Acce
 
 void checkRange(Engine& e, const Shadow& shadow, size_t offset, size_t bytes, AccessKind kind, const Place& place) {
   if (kind != AccessKind::Write && std::memchr(shadow.written + offset, 0, bytes)) {
-    const std::string key = keyOf(place.pc);
-    if (!alreadyReported("UNINIT", key))
-      report("UNINIT", key, e.nameOf(e.current) + " reads what was never written, in " + described(place));
+    reportAt("UNINIT", "", place.pc, [&](const std::string& at) {
+      return e.nameOf(e.current) + " reads what was never written, in " + spaceOf(place) + at;
+    });
     std::memset(shadow.written + offset, 1, bytes);
   }
   if (kind != AccessKind::Read) std::memset(shadow.written + offset, 1, bytes);
@@ -198,16 +197,14 @@ const char* verb(AccessKind kind) {
 }
 
 void reportOutOfBounds(const Engine& e, size_t bytes, AccessKind kind, const std::string& why, const void* pc) {
-  const std::string key = keyOf(pc);
-  if (alreadyReported("OOB", key)) return;
-  report("OOB", key, e.nameOf(e.current) + verb(kind) + std::to_string(bytes) + " bytes, " + why + ", at " + placeOf(pc));
+  reportAt("OOB", "", pc, [&](const std::string& at) {
+    return e.nameOf(e.current) + verb(kind) + std::to_string(bytes) + " bytes, " + why + ", at " + at;
+  });
 }
 
 void noteHostAccess(const void* p, const void* pc) {
-  if (!DeviceMemory::get().holds(p)) return;
-  const std::string key = keyOf(pc);
-  if (alreadyReported("HOSTACCESS", key)) return;
-  report("HOSTACCESS", key, "host code touches device memory at " + placeOf(pc));
+  if (DeviceMemory::get().holds(p))
+    reportAt("HOSTACCESS", "", pc, [](const std::string& at) { return "host code touches device memory at " + at; });
 }
 
 } // namespace
@@ -236,7 +233,7 @@ void noteAccess(const void* address, size_t bytes, AccessKind kind, const void* 
       reportOutOfBounds(e, bytes, kind, why, pc);
       return;
     }
-    checkRange(e, e.shared.shadow, e.shared.offsetOf(p), bytes, kind, {p, "shared", pc});
+    checkRange(e, e.shared.shadow, e.shared.offsetOf(p), bytes, kind, {true, pc});
   } else if (DeviceMemory& memory = DeviceMemory::get(); memory.holds(p)) {
     static thread_local DeviceMemory::Range recent; // most accesses of a stretch hit one allocation
     static thread_local uint32_t recentLaunch = 0;
@@ -248,24 +245,21 @@ void noteAccess(const void* address, size_t bytes, AccessKind kind, const void* 
         return;
       }
     }
-    checkRange(e, memory.shadow, memory.offsetOf(p), bytes, kind, {p, "global", pc});
+    checkRange(e, memory.shadow, memory.offsetOf(p), bytes, kind, {false, pc});
   } else if (!mayTouch(e, p, bytes, kind != AccessKind::Read)) {
-    const std::string key = keyOf(pc);
-    if (!alreadyReported("WILD", key))
-      report("WILD", key,
-             e.nameOf(e.current) + verb(kind) + "an address that is not device memory (a host pointer?), at " +
-                 placeOf(pc));
+    reportAt("WILD", "", pc, [&](const std::string& at) {
+      return e.nameOf(e.current) + verb(kind) + "an address that is not device memory (a host pointer?), at " + at;
+    });
     return;
   } else {
     return;
   }
-  if (bytes > 1 && (bytes & (bytes - 1)) == 0 && reinterpret_cast<uintptr_t>(p) & (bytes - 1)) {
-    const std::string key = keyOf(pc);
-    if (!alreadyReported("MISALIGNED", key))
-      report("MISALIGNED", key,
-             e.nameOf(e.current) + verb(kind) + std::to_string(bytes) + " bytes at an address that is no multiple of " +
-                 std::to_string(bytes) + ", at " + placeOf(pc));
-  }
+  const bool powerOfTwo = (bytes & (bytes - 1)) == 0;
+  if (powerOfTwo && reinterpret_cast<uintptr_t>(p) & (bytes - 1))
+    reportAt("MISALIGNED", "", pc, [&](const std::string& at) {
+      return e.nameOf(e.current) + verb(kind) + std::to_string(bytes) + " bytes at an address that is no multiple of " +
+             std::to_string(bytes) + ", at " + at;
+    });
 }
 
 } // namespace cuemu

@@ -21,7 +21,7 @@
 
 namespace cuemu {
 
-bool runLaunch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes); // scheduler.cpp
+void runLaunch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes); // scheduler.cpp
 
 using Work = std::function<void()>;
 
@@ -58,7 +58,6 @@ struct Host {
   std::set<Stream*> streams;
   std::map<const void*, int> dynamicLimit; // cudaFuncSetAttribute
   cudaError_t last = cudaSuccess;
-  bool launchFailed = false; // sticky, as on a device
   int captures = 0;
   Host() { legacy.legacy = true; }
 };
@@ -74,7 +73,7 @@ cudaError_t fail(cudaError_t error) {
 }
 
 cudaError_t asynchronousError() {
-  return host().launchFailed || anyReports() ? fail(cudaErrorLaunchFailure) : cudaSuccess;
+  return anyReports() ? fail(cudaErrorLaunchFailure) : cudaSuccess; // sticky, as on a device
 }
 
 Stream& streamOf(cudaStream_t s) { return s ? *s : host().legacy; }
@@ -152,8 +151,8 @@ void doCopy(void* to, const void* from, size_t bytes) {
       m.copyWritten(to, from, bytes);
     } else if (m.holds(from)) {
       const size_t at = m.firstUnwritten(from, bytes);
-      if (at < bytes)
-        report("UNINIT", "copy" + keyOf(from),
+      if (at < bytes && firstTime("UNINIT", "copy" + keyOf(from)))
+        report("UNINIT",
                "a copy to the host of " + std::to_string(bytes) + " bytes reads what was never written, from byte " +
                    std::to_string(at) + " on");
     } else {
@@ -202,9 +201,7 @@ int launch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes, St
   const bool badGrid = !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535;
   if (!threads || threads > 1024 || block.z > 64 || badGrid) return fail(cudaErrorInvalidConfiguration);
   if (sharedBytes > allowed) return fail(cudaErrorInvalidValue);
-  return submit(stream, [=] {
-    if (!runLaunch(call, grid, block, sharedBytes)) host().launchFailed = true;
-  });
+  return submit(stream, [=] { runLaunch(call, grid, block, sharedBytes); });
 }
 
 int beginBuffer(Stream* stream, void* data, size_t bytes, const char* name) {

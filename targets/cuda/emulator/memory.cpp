@@ -173,7 +173,7 @@ void DeviceMemory::inspectGaps() {
     char* gap = const_cast<char*>(begin) + a.bytes;
     const size_t at = firstChanged(gap, DeviceGap);
     if (at == DeviceGap) continue;
-    report("OOB", "gap" + keyOf(gap),
+    report("OOB",
            "a kernel wrote " + std::to_string(at) + " bytes past the end of an allocation of " +
                std::to_string(a.bytes) + " bytes (found after the launch; the checked build names the line)");
     std::memset(gap, GapByte, DeviceGap);
@@ -206,8 +206,8 @@ void SharedMemory::inspectGaps() {
   for (const Array& a : arrays) {
     const char* gap = a.data + a.bytes;
     const size_t at = firstChanged(gap, SharedGap);
-    if (at == SharedGap) continue;
-    report("OOB", std::string("shared gap") + a.name,
+    if (at == SharedGap || !firstTime("OOB", std::string("shared gap") + a.name)) continue;
+    report("OOB",
            "the block wrote " + std::to_string(at) + " bytes past the end of shared array '" + a.name + "' of " +
                std::to_string(a.bytes) + " bytes (found after the block; the checked build names the line)");
   }
@@ -218,8 +218,8 @@ void* SharedMemory::array(const void* key, size_t bytes, size_t align, const cha
     if (a.key == key) return a.data;
   if (key) {
     staticBytes += bytes;
-    if (staticBytes > StaticSharedLimit)
-      report("SHARED", name, "declared shared arrays take " + std::to_string(staticBytes) + " bytes; nvcc accepts 49152");
+    if (staticBytes > StaticSharedLimit && firstTime("SHARED", name))
+      report("SHARED", "declared shared arrays take " + std::to_string(staticBytes) + " bytes; nvcc accepts 49152");
   }
   const size_t begin = roundUp(used, std::max<size_t>(align, 16));
   if (begin + bytes + SharedGap > Size) {

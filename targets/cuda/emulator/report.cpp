@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <link.h>
+#include <map>
 #include <mutex>
 #include <set>
 #include <unistd.h>
@@ -85,13 +86,13 @@ void clearReports() {
 bool anyReports() { return collected().any; }
 const char* firstReport() { return collected().first.c_str(); }
 
-bool alreadyReported(const char* kind, const std::string& key) {
+bool firstTime(const char* kind, const std::string& key) {
   Collected& c = collected();
   std::lock_guard<std::mutex> lock(c.mutex);
-  return static_cast<int>(c.keys.size()) >= options().maxReports || c.keys.count(kind + key);
+  return static_cast<int>(c.texts.size()) < options().maxReports && c.keys.insert(kind + key).second;
 }
 
-void report(const char* kind, const std::string& key, const std::string& text) {
+void report(const char* kind, const std::string& text) {
   std::string line = kind;
   if (const Engine* engine = activeEngine) {
     const uint3 b = builtIns.block;
@@ -102,7 +103,6 @@ void report(const char* kind, const std::string& key, const std::string& text) {
   line += ": " + text;
   Collected& c = collected();
   std::lock_guard<std::mutex> lock(c.mutex);
-  if (static_cast<int>(c.keys.size()) >= options().maxReports || !c.keys.insert(kind + key).second) return;
   if (options().printReports) std::fprintf(stderr, "cuda emulator: %s\n", line.c_str());
   if (c.texts.empty()) c.first = line;
   c.texts.push_back(line);
@@ -117,8 +117,8 @@ std::string keyOf(const void* p) {
   return text;
 }
 
-std::string placeOf(const void* returnAddress) {
-  if (!returnAddress) return "an unknown place";
+namespace {
+std::string findPlace(const void* returnAddress) {
   Module m{reinterpret_cast<uintptr_t>(returnAddress) - 1, 0, {}};
   dl_iterate_phdr(findModule, &m);
   if (m.file.empty()) {
@@ -144,6 +144,17 @@ std::string placeOf(const void* returnAddress) {
   }
   pclose(pipe);
   return place.empty() ? fallback : place;
+}
+} // namespace
+
+std::string placeOf(const void* returnAddress) {
+  if (!returnAddress) return "an unknown place";
+  static std::mutex mutex;
+  static std::map<const void*, std::string> known; // addr2line takes tens of milliseconds
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string& place = known[returnAddress];
+  if (place.empty()) place = findPlace(returnAddress);
+  return place;
 }
 
 } // namespace cuemu

@@ -91,7 +91,7 @@ bool enter(Engine& e, int thread) {
   for (const auto& [place, count] : places)
     text += " " + std::to_string(count) + " wait for the " + place + ";";
   text += " " + std::to_string(e.exited) + " have exited";
-  report("DEADLOCK", e.call.name, text);
+  report("DEADLOCK", text);
   abortBlock(e);
 }
 
@@ -206,8 +206,8 @@ void abortBlock(Engine& e) {
   std::abort(); // nobody comes back here
 }
 
-/// Returns false when the launch was given up. Called by the host API, in the order of the stream.
-bool runLaunch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes) {
+/// Called by the host API, in the order of the stream. A launch that was given up has left a report.
+void runLaunch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes) {
   const uint64_t total = uint64_t(grid.x) * grid.y * grid.z;
   std::atomic<uint64_t> next{0};
   std::atomic<bool> failed{false};
@@ -251,13 +251,12 @@ bool runLaunch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes
   for (std::thread& t : helpers)
     t.join();
   if (!options().check) DeviceMemory::get().inspectGaps();
-  return !failed;
 }
 
 void trap(const char* what) {
   CoreScope scope;
   Engine& e = *activeEngine;
-  report("TRAP", std::string(e.call.name) + what, e.nameOf(e.current) + " stops the kernel: " + what);
+  report("TRAP", e.nameOf(e.current) + " stops the kernel: " + what);
   abortBlock(e);
 }
 

@@ -11,7 +11,7 @@ namespace cuemu {
 namespace {
 
 void reportSync(const std::string& key, const std::string& text) {
-  if (!alreadyReported("SYNC", key)) report("SYNC", key, text);
+  if (firstTime("SYNC", key)) report("SYNC", text);
 }
 
 void finishBarrier(Engine& e) {
