@@ -7,7 +7,7 @@
 
 #include "core.h"
 #include "device_api.h"
-#include "half_types.h"
+#include "half.h"
 #include "host_api.h"
 #include "vector_types.h"
 

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "core.h"
-#include "half_types.h"
+#include "half.h"
 
 #define __global__
 #define __device__

@@ -55,7 +55,7 @@ int findModule(dl_phdr_info* info, size_t, void* data) {
 }
 
 bool isWrapper(const std::string& place) {
-  for (const char* file : {"ortc_cuda.cuh", "ops.h", "device_api.h", "core.h", "half_types.h", "cuemu.h"})
+  for (const char* file : {"ortc_cuda.cuh", "ops.cuh", "narrow.cuh", "device_api.h", "core.h", "half.h"})
     if (place.compare(0, std::strlen(file), file) == 0 && place[std::strlen(file)] == ':') return true;
   return false;
 }

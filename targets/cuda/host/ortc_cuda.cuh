@@ -56,8 +56,13 @@
 namespace ortc_rt {
 inline namespace ORTC_RT_PREFIX {
 
-using f16 = __half;
-using bf16 = __nv_bfloat16;
+// Half and bfloat16 are for storage: arithmetic is done in float.
+struct f16 {
+  uint16_t bits;
+};
+struct bf16 {
+  uint16_t bits;
+};
 
 #ifdef ORTC_CUEMU
 
@@ -70,10 +75,20 @@ template <class V> ORTC_DEVICE V load_vector(const void* p) {
 }
 template <class V> ORTC_DEVICE void store_vector(void* p, V v) { cuemu::deviceStore(p, &v, sizeof v); }
 
+ORTC_HOST_DEVICE float to_f32(f16 x) { return cuemu::halfToFloat(x.bits); }
+ORTC_HOST_DEVICE float to_f32(bf16 x) { return cuemu::bfloatToFloat(x.bits); }
+ORTC_HOST_DEVICE f16 to_f16(float x) { return {cuemu::halfFromFloat(x)}; }
+ORTC_HOST_DEVICE bf16 to_bf16(float x) { return {cuemu::bfloatFromFloat(x)}; }
+
 #elif defined(__CUDACC__)
 
 template <class V> ORTC_DEVICE V load_vector(const void* p) { return *static_cast<const V*>(p); }
 template <class V> ORTC_DEVICE void store_vector(void* p, V v) { *static_cast<V*>(p) = v; }
+
+ORTC_HOST_DEVICE float to_f32(f16 x) { return __half2float(__ushort_as_half(x.bits)); }
+ORTC_HOST_DEVICE float to_f32(bf16 x) { return __bfloat162float(__ushort_as_bfloat16(x.bits)); }
+ORTC_HOST_DEVICE f16 to_f16(float x) { return {__half_as_ushort(__float2half_rn(x))}; }
+ORTC_HOST_DEVICE bf16 to_bf16(float x) { return {__bfloat16_as_ushort(__float2bfloat16_rn(x))}; }
 
 template <class... P, class... A>
 inline cudaError_t launch_kernel(void (*kernel)(P...), dim3 grid, dim3 block, size_t sharedBytes, cudaStream_t stream,
@@ -88,16 +103,7 @@ inline cudaError_t launch_kernel(void (*kernel)(P...), dim3 grid, dim3 block, si
 
 #endif
 
-// Half and bfloat are for storage: arithmetic is done in float. Conversions round to nearest even.
 #if defined(ORTC_CUEMU) || defined(__CUDACC__)
-ORTC_HOST_DEVICE float to_float(float x) { return x; }
-ORTC_HOST_DEVICE float to_float(f16 x) { return __half2float(x); }
-ORTC_HOST_DEVICE float to_float(bf16 x) { return __bfloat162float(x); }
-template <class T> T from_float(float x);
-template <> ORTC_HOST_DEVICE float from_float<float>(float x) { return x; }
-template <> ORTC_HOST_DEVICE f16 from_float<f16>(float x) { return __float2half_rn(x); }
-template <> ORTC_HOST_DEVICE bf16 from_float<bf16>(float x) { return __float2bfloat16_rn(x); }
-
 // This thread among all of the launch, and how many there are: for (i = thread_index(); i < n; i += thread_count())
 ORTC_DEVICE int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 ORTC_DEVICE int64_t thread_count() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
@@ -112,6 +118,6 @@ template <class T> ORTC_DEVICE T shuffle_from(T v, int lane) { return __shfl_syn
 } // namespace ortc_rt
 
 #if defined(ORTC_CUEMU) || defined(__CUDACC__)
-#include "ortc_cuda_ops.cuh"
+#include "ops.cuh"
 #endif
 #endif

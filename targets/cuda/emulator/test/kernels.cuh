@@ -114,18 +114,22 @@ template <Bug bug> __global__ void swapNeighbours(const float* x, float* y) {
   if (bug == Bug::LaneNotThere && threadIdx.x % 32 < 16) y[threadIdx.x] = __shfl_sync(0xffffu, y[threadIdx.x], 20);
 }
 
+struct alignas(4) HalfPair {
+  ortc_rt::f16 x, y;
+};
+
 // y = max(x * x + b, 0) in half, two at a time; n2 pairs.
 template <Bug bug>
 __global__ void __launch_bounds__(256)
     squareBiasHalf(const ortc_rt::f16* __restrict__ x, const ortc_rt::f16* __restrict__ b, ortc_rt::f16* __restrict__ y,
                    int n2) {
   for (int64_t i = ortc_rt::thread_index(); i < n2; i += ortc_rt::thread_count()) {
-    const __half2 v = ortc_rt::load_vector<__half2>(x + 2 * i + (bug == Bug::Misaligned ? 1 : 0));
-    const __half2 w = ortc_rt::load_vector<__half2>(b + 2 * i);
-    const float v0 = ortc_rt::to_float(v.x), v1 = ortc_rt::to_float(v.y);
-    __half2 r;
-    r.x = ortc_rt::from_float<ortc_rt::f16>(ortc_rt::maximum(ortc_rt::fma(v0, v0, ortc_rt::to_float(w.x)), 0.0f));
-    r.y = ortc_rt::from_float<ortc_rt::f16>(ortc_rt::maximum(ortc_rt::fma(v1, v1, ortc_rt::to_float(w.y)), 0.0f));
+    const HalfPair v = ortc_rt::load_vector<HalfPair>(x + 2 * i + (bug == Bug::Misaligned ? 1 : 0));
+    const HalfPair w = ortc_rt::load_vector<HalfPair>(b + 2 * i);
+    const float v0 = ortc_rt::to_f32(v.x), v1 = ortc_rt::to_f32(v.y);
+    HalfPair r;
+    r.x = ortc_rt::to_f16(ortc_rt::maximum(ortc_rt::fma(v0, v0, ortc_rt::to_f32(w.x)), 0.0f));
+    r.y = ortc_rt::to_f16(ortc_rt::maximum(ortc_rt::fma(v1, v1, ortc_rt::to_f32(w.y)), 0.0f));
     ortc_rt::store_vector(y + 2 * i, r);
   }
 }

@@ -103,9 +103,9 @@ std::vector<float> runSquareBiasHalf(Bug bug, const std::vector<float>& x, const
   using ortc_rt::f16;
   std::vector<f16> hx, hb;
   for (const float v : x)
-    hx.push_back(ortc_rt::from_float<f16>(v));
+    hx.push_back(ortc_rt::to_f16(v));
   for (const float v : b)
-    hb.push_back(ortc_rt::from_float<f16>(v));
+    hb.push_back(ortc_rt::to_f16(v));
   Buffer<f16> dx(hx), db(hb), dy(x.size());
   const int pairs = static_cast<int>(x.size() / 2) - (bug == Bug::Misaligned ? 1 : 0);
   if (bug == Bug::Misaligned)
@@ -114,7 +114,7 @@ std::vector<float> runSquareBiasHalf(Bug bug, const std::vector<float>& x, const
     check(ORTC_LAUNCH(squareBiasHalf<Bug::None>, dim3(2), dim3(256), 0, nullptr, dx.data, db.data, dy.data, pairs));
   std::vector<float> y;
   for (const f16 v : dy.download())
-    y.push_back(ortc_rt::to_float(v));
+    y.push_back(ortc_rt::to_f32(v));
   return y;
 }
 
@@ -189,11 +189,12 @@ float runSumInArena(bool unwritten, bool overrun) {
   return out.download()[0];
 }
 
+// As emitted: inside the runtime's namespace, so that `erf` is ours and not one of several in the global namespace.
+namespace ortc_rt {
 namespace {
 
 // Results that ops.h states for the same calls, one per index.
 __global__ void scalarFunctions(double* y) {
-  using namespace ortc_rt;
   const float nan = NAN, inf = INFINITY;
   int i = 0;
   y[i++] = is_nan(maximum(nan, 1.0f)) && is_nan(maximum(1.0f, nan)) && is_nan(minimum(nan, 1.0f));
@@ -207,7 +208,7 @@ __global__ void scalarFunctions(double* y) {
   y[i++] = saturate<uint8_t>(int64_t(-5));
   y[i++] = static_cast<double>(floor_div(int32_t(-7), int32_t(2)));
   y[i++] = static_cast<double>(ceil_div(int32_t(-7), int32_t(2)));
-  y[i++] = ortc_rt::div(INT32_MIN, -1);
+  y[i++] = div(INT32_MIN, -1);
   y[i++] = rem(7, 0);
   y[i++] = mod(-7, 3);
   y[i++] = mod(-7.5f, 2.0f);
@@ -223,18 +224,19 @@ __global__ void scalarFunctions(double* y) {
   y[i++] = add(int8_t(127), int8_t(1));
   y[i++] = static_cast<double>(cast<int64_t>(1e19));
   y[i++] = cast<bool>(0.5f);
-  y[i++] = to_float(cast<f16>(65519.0f));
-  y[i++] = is_inf(to_float(cast<f16>(65520.0f)));
-  y[i++] = to_float(cast<bf16>(1.00390625f)); // a tie, to even
-  y[i++] = to_float(from_float<f16>(5.9604645e-8f)) * 16777216.0f;
+  y[i++] = to_f32(to_f16(65519.0f));
+  y[i++] = is_inf(to_f32(to_f16(65520.0f)));
+  y[i++] = to_f32(to_bf16(1.00390625f)); // a tie, to even
+  y[i++] = to_f32(to_f16(5.9604645e-8f)) * 16777216.0f;
   y[i++] = erf(0.5f);
 }
 
 } // namespace
+} // namespace ortc_rt
 
 std::vector<double> runScalarFunctions() {
   Buffer<double> y(std::vector<double>(40, 0.0));
-  check(ORTC_LAUNCH(scalarFunctions, dim3(1), dim3(1), 0, nullptr, y.data));
+  check(ORTC_LAUNCH(ortc_rt::scalarFunctions, dim3(1), dim3(1), 0, nullptr, y.data));
   return y.download();
 }
 

@@ -3,8 +3,8 @@
 // The scalar functions that kernels and the host program call, under the names of runtime_min/rt/ops.h and with the
 // same answers: one text for nvcc and for the emulator. Elementary functions are those of CUDA's library (or of the
 // host's under the emulator), so they agree to a few units in the last place, everything else to the bit.
-#ifndef ORTC_CUDA_OPS_CUH
-#define ORTC_CUDA_OPS_CUH
+#ifndef ORTC_OPS_CUH
+#define ORTC_OPS_CUH
 
 #include <cmath>
 #include <cstring>
@@ -21,7 +21,6 @@ inline namespace ORTC_RT_PREFIX {
 
 namespace detail {
 template <class T> constexpr bool is_float = std::is_floating_point<T>::value;
-template <class T> constexpr bool is_half = std::is_same<T, f16>::value || std::is_same<T, bf16>::value;
 template <class T> constexpr bool is_signed = std::is_signed<T>::value;
 // at least as wide as int, so that C's promotion to signed int cannot overflow
 template <class T> using wide_uint = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int, T>>;
@@ -36,6 +35,24 @@ template <class To, class From> ORTC_HOST_DEVICE To bits_as(From v) {
   memcpy(&r, &v, sizeof r);
   return r;
 }
+namespace detail {
+template <class T> struct same_type {
+  using type = T;
+};
+// f64 to f32 so that a second rounding, to at most 22 bits, gives what one would have: what was cut off leaves a 1 in
+// the last place.
+ORTC_HOST_DEVICE float round_to_odd(double x) {
+  const float f = float(x);
+  if (double(f) == x || x != x || f - f != 0.0f) return f;
+  uint32_t u = bits_as<uint32_t>(f);
+  if ((u & 1) == 0) // the neighbour towards x is odd
+    u += (double(f) < x) == (x > 0.0) ? 1u : uint32_t(-1);
+  return bits_as<float>(u);
+}
+} // namespace detail
+ORTC_HOST_DEVICE f16 to_f16(double x) { return to_f16(detail::round_to_odd(x)); }
+ORTC_HOST_DEVICE bf16 to_bf16(double x) { return to_bf16(detail::round_to_odd(x)); }
+
 template <class M, class T> ORTC_HOST_DEVICE T select(M m, T a, T b) { return m ? a : b; }
 
 // Floats: comparisons, signs, rounding.
@@ -58,7 +75,10 @@ template <class T> ORTC_HOST_DEVICE T min_number(T a, T b) {
   const T m = b < a ? b : a;
   return a != a ? b : m;
 }
-template <class T> ORTC_HOST_DEVICE T clamp(T x, T lo, T hi) { return minimum(maximum(x, lo), hi); }
+template <class T>
+ORTC_HOST_DEVICE T clamp(T x, typename detail::same_type<T>::type lo, typename detail::same_type<T>::type hi) {
+  return minimum(maximum(x, lo), hi);
+}
 
 #define ORTC_FLOAT_FUNCTION(name)                                                                                      \
   ORTC_HOST_DEVICE float name(float x) { return ::name##f(x); }                                                        \
@@ -108,6 +128,7 @@ ORTC_FLOAT_FUNCTION2(pow)
 #undef ORTC_FLOAT_FUNCTION
 #undef ORTC_FLOAT_FUNCTION2
 template <class T> ORTC_HOST_DEVICE T rsqrt(T x) { return T(1) / sqrt(x); }
+template <class T> ORTC_HOST_DEVICE T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
 
 // Integers: sums and products wrap, so they are computed unsigned. Floats pass through.
 
@@ -217,6 +238,9 @@ template <class T> ORTC_HOST_DEVICE T pow_int(T a, T n) {
   }
   return r;
 }
+template <class T, std::enable_if_t<std::is_integral<T>::value, int> = 0> ORTC_HOST_DEVICE T pow(T a, T n) {
+  return pow_int(a, n);
+}
 template <class T> ORTC_DEVICE T count_ones(T x) {
   return T(__popcll(static_cast<unsigned long long>(std::make_unsigned_t<T>(x))));
 }
@@ -243,9 +267,7 @@ template <class To, class T> ORTC_HOST_DEVICE To float_to_int(T x) {
 
 // any number to an integer, with saturation
 template <class To, class T> ORTC_HOST_DEVICE To saturate(T x) {
-  if constexpr (detail::is_half<T>) {
-    return detail::float_to_int<To>(to_float(x));
-  } else if constexpr (detail::is_float<T>) {
+  if constexpr (detail::is_float<T>) {
     return detail::float_to_int<To>(x);
   } else {
     if constexpr (detail::is_signed<T>)
@@ -256,10 +278,6 @@ template <class To, class T> ORTC_HOST_DEVICE To saturate(T x) {
 template <class To, class T> ORTC_HOST_DEVICE To cast(T x) {
   if constexpr (std::is_same<To, T>::value)
     return x;
-  else if constexpr (detail::is_half<T>)
-    return cast<To>(to_float(x));
-  else if constexpr (detail::is_half<To>)
-    return from_float<To>(static_cast<float>(x));
   else if constexpr (std::is_same<To, bool>::value)
     return x != T(0);
   else if constexpr (detail::is_float<T> && !detail::is_float<To>)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Half and bfloat16 as storage types with CUDA's names. Arithmetic is done in float by the emitted text, as it is on
-// the GPU, so only conversions are here. Rounding is to nearest even, as __float2half_rn and __float2bfloat16_rn do.
-#ifndef CUEMU_HALF_TYPES_H
-#define CUEMU_HALF_TYPES_H
+// What the conversion instructions of the GPU do between float and the bits of half and bfloat16: to nearest even, and
+// every NaN becomes one NaN.
+#ifndef CUEMU_HALF_H
+#define CUEMU_HALF_H
 
 #include <cstdint>
 #include <cstring>
@@ -25,11 +25,11 @@ inline float bitsFloat(uint32_t u) {
 }
 
 inline uint16_t halfFromFloat(float f) {
+  if (f != f) return 0x7fff; // cvt.rn.f16.f32 of the PTX manual: the canonical NaN
 #ifdef __F16C__
   return static_cast<uint16_t>(_cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT));
 #else
   const uint32_t u = floatBits(f), sign = (u >> 16) & 0x8000, magnitude = u & 0x7fffffff;
-  if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00 | ((magnitude >> 13) & 0x3ff));
   if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00); // 65520 and more round to infinity
   if (magnitude < 0x38800000) {
     // Subnormal: adding 0.5 lines the last bit of a half up with the last bit of the float, and the add rounds.
@@ -57,33 +57,10 @@ inline float halfToFloat(uint16_t h) {
 
 inline uint16_t bfloatFromFloat(float f) {
   const uint32_t u = floatBits(f);
-  if ((u & 0x7fffffff) > 0x7f800000) return 0x7fff; // what the hardware conversion gives for every NaN
+  if (f != f) return 0x7fff;
   return static_cast<uint16_t>((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
 inline float bfloatToFloat(uint16_t h) { return bitsFloat(uint32_t(h) << 16); }
 
 } // namespace cuemu
-
-struct __half {
-  uint16_t bits;
-};
-struct __nv_bfloat16 {
-  uint16_t bits;
-};
-struct alignas(4) __half2 {
-  __half x, y;
-};
-struct alignas(4) __nv_bfloat162 {
-  __nv_bfloat16 x, y;
-};
-
-inline __half __float2half_rn(float f) { return {cuemu::halfFromFloat(f)}; }
-inline float __half2float(__half h) { return cuemu::halfToFloat(h.bits); }
-inline __nv_bfloat16 __float2bfloat16_rn(float f) { return {cuemu::bfloatFromFloat(f)}; }
-inline float __bfloat162float(__nv_bfloat16 h) { return cuemu::bfloatToFloat(h.bits); }
-inline unsigned short __half_as_ushort(__half h) { return h.bits; }
-inline __half __ushort_as_half(unsigned short u) { return {u}; }
-inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 h) { return h.bits; }
-inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short u) { return {u}; }
-
 #endif
