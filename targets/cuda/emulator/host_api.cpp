@@ -132,15 +132,12 @@ cudaError_t submit(cudaStream_t stream, Work work) {
 /// Both ends of a copy are where the caller says they are.
 bool copyIsValid(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   DeviceMemory& m = DeviceMemory::get();
-  const auto onDevice = [&](const void* p) {
-    return static_cast<bool>(m.find(static_cast<const char*>(p), bytes, nullptr).begin);
-  };
   const bool toDevice = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
                         (kind == cudaMemcpyDefault && m.holds(to));
   const bool fromDevice = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
                           (kind == cudaMemcpyDefault && m.holds(from));
-  return toDevice == m.holds(to) && fromDevice == m.holds(from) && (!toDevice || onDevice(to)) &&
-         (!fromDevice || onDevice(from));
+  return toDevice == m.holds(to) && fromDevice == m.holds(from) && (!toDevice || m.allocated(to, bytes)) &&
+         (!fromDevice || m.allocated(from, bytes));
 }
 
 void doCopy(void* to, const void* from, size_t bytes) {
@@ -311,7 +308,7 @@ cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t st
   CoreScope scope;
   Lock lock(host().mutex);
   if (bytes == 0) return cudaSuccess;
-  if (!DeviceMemory::get().find(static_cast<char*>(data), bytes, nullptr).begin) return fail(cudaErrorInvalidValue);
+  if (!DeviceMemory::get().allocated(data, bytes)) return fail(cudaErrorInvalidValue);
   return submit(stream, [=] {
     if (options().check) DeviceMemory::get().shadowReady();
     std::memset(data, value, bytes);

@@ -140,6 +140,15 @@ DeviceMemory::Range DeviceMemory::find(const char* p, size_t bytes, std::string*
   return {};
 }
 
+bool DeviceMemory::allocated(const void* p, size_t bytes) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  const char* begin = static_cast<const char*>(p);
+  auto it = allocations.upper_bound(begin);
+  if (it == allocations.begin()) return false;
+  --it;
+  return !it->second.freed && begin + bytes <= it->first + it->second.bytes;
+}
+
 void DeviceMemory::beginBuffer(char* p, size_t bytes, const char* name) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!holds(p)) return;

@@ -56,6 +56,8 @@ public:
   };
   /// The live allocation, or the declared buffer of it, that holds all of [p, p+bytes); empty with a reason if none.
   Range find(const char* p, size_t bytes, std::string* why) const;
+  /// Whether a live allocation holds it, whatever buffers are declared (they may be declared later in a stream).
+  bool allocated(const void* p, size_t bytes) const;
 
   void beginBuffer(char* p, size_t bytes, const char* name);
   void markWritten(const void* p, size_t bytes);

@@ -26,10 +26,10 @@ template <class T> constexpr bool is_signed = std::is_signed<T>::value;
 template <class T> using wide_uint = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int, T>>;
 template <class T> constexpr T max_of = T(is_signed<T> ? (uint64_t(1) << (8 * sizeof(T) - 1)) - 1 : uint64_t(-1));
 template <class T> constexpr T min_of = T(is_signed<T> ? T(-max_of<T> - 1) : T(0));
-template <class T> constexpr T power_of_two(int n) { return n == 0 ? T(1) : T(2) * power_of_two<T>(n - 1); }
+template <class T> ORTC_HD constexpr T power_of_two(int n) { return n == 0 ? T(1) : T(2) * power_of_two<T>(n - 1); }
 } // namespace detail
 
-template <class To, class From> ORTC_HOST_DEVICE To bits_as(From v) {
+template <class To, class From> ORTC_HD To bits_as(From v) {
   static_assert(sizeof(To) == sizeof(From), "bits_as keeps the size");
   To r;
   memcpy(&r, &v, sizeof r);
@@ -41,7 +41,7 @@ template <class T> struct same_type {
 };
 // f64 to f32 so that a second rounding, to at most 22 bits, gives what one would have: what was cut off leaves a 1 in
 // the last place.
-ORTC_HOST_DEVICE float round_to_odd(double x) {
+ORTC_HD float round_to_odd(double x) {
   const float f = float(x);
   if (double(f) == x || x != x || f - f != 0.0f) return f;
   uint32_t u = bits_as<uint32_t>(f);
@@ -50,53 +50,53 @@ ORTC_HOST_DEVICE float round_to_odd(double x) {
   return bits_as<float>(u);
 }
 } // namespace detail
-ORTC_HOST_DEVICE f16 to_f16(double x) { return to_f16(detail::round_to_odd(x)); }
-ORTC_HOST_DEVICE bf16 to_bf16(double x) { return to_bf16(detail::round_to_odd(x)); }
+ORTC_HD f16 to_f16(double x) { return to_f16(detail::round_to_odd(x)); }
+ORTC_HD bf16 to_bf16(double x) { return to_bf16(detail::round_to_odd(x)); }
 
-template <class M, class T> ORTC_HOST_DEVICE T select(M m, T a, T b) { return m ? a : b; }
+template <class M, class T> ORTC_HD T select(M m, T a, T b) { return m ? a : b; }
 
 // Floats: comparisons, signs, rounding.
 
-template <class T> ORTC_HOST_DEVICE bool is_nan(T x) { return x != x; }
-template <class T> ORTC_HOST_DEVICE bool is_inf(T x) { return x == T(INFINITY) || x == -T(INFINITY); }
-template <class T> ORTC_HOST_DEVICE T maximum(T a, T b) {
+template <class T> ORTC_HD bool is_nan(T x) { return x != x; }
+template <class T> ORTC_HD bool is_inf(T x) { return x == T(INFINITY) || x == -T(INFINITY); }
+template <class T> ORTC_HD T maximum(T a, T b) {
   const T m = b > a ? b : a;
   return b != b ? b : m;
 }
-template <class T> ORTC_HOST_DEVICE T minimum(T a, T b) {
+template <class T> ORTC_HD T minimum(T a, T b) {
   const T m = b < a ? b : a;
   return b != b ? b : m;
 }
-template <class T> ORTC_HOST_DEVICE T max_number(T a, T b) {
+template <class T> ORTC_HD T max_number(T a, T b) {
   const T m = b > a ? b : a;
   return a != a ? b : m;
 }
-template <class T> ORTC_HOST_DEVICE T min_number(T a, T b) {
+template <class T> ORTC_HD T min_number(T a, T b) {
   const T m = b < a ? b : a;
   return a != a ? b : m;
 }
 template <class T>
-ORTC_HOST_DEVICE T clamp(T x, typename detail::same_type<T>::type lo, typename detail::same_type<T>::type hi) {
+ORTC_HD T clamp(T x, typename detail::same_type<T>::type lo, typename detail::same_type<T>::type hi) {
   return minimum(maximum(x, lo), hi);
 }
 
 #define ORTC_FLOAT_FUNCTION(name)                                                                                      \
-  ORTC_HOST_DEVICE float name(float x) { return ::name##f(x); }                                                        \
-  ORTC_HOST_DEVICE double name(double x) { return ::name(x); }
+  ORTC_HD float name(float x) { return ::name##f(x); }                                                        \
+  ORTC_HD double name(double x) { return ::name(x); }
 #define ORTC_FLOAT_FUNCTION2(name)                                                                                     \
-  ORTC_HOST_DEVICE float name(float a, float b) { return ::name##f(a, b); }                                            \
-  ORTC_HOST_DEVICE double name(double a, double b) { return ::name(a, b); }
+  ORTC_HD float name(float a, float b) { return ::name##f(a, b); }                                            \
+  ORTC_HD double name(double a, double b) { return ::name(a, b); }
 ORTC_FLOAT_FUNCTION2(copysign)
 ORTC_FLOAT_FUNCTION2(fmod)
 ORTC_FLOAT_FUNCTION(floor)
 ORTC_FLOAT_FUNCTION(ceil)
 ORTC_FLOAT_FUNCTION(trunc)
-ORTC_HOST_DEVICE float round_even(float x) { return ::rintf(x); }
-ORTC_HOST_DEVICE double round_even(double x) { return ::rint(x); }
-ORTC_HOST_DEVICE float round_away(float x) { return ::roundf(x); }
-ORTC_HOST_DEVICE double round_away(double x) { return ::round(x); }
-ORTC_HOST_DEVICE float fma(float a, float b, float c) { return ::fmaf(a, b, c); }
-ORTC_HOST_DEVICE double fma(double a, double b, double c) { return ::fma(a, b, c); }
+ORTC_HD float round_even(float x) { return ::rintf(x); }
+ORTC_HD double round_even(double x) { return ::rint(x); }
+ORTC_HD float round_away(float x) { return ::roundf(x); }
+ORTC_HD double round_away(double x) { return ::round(x); }
+ORTC_HD float fma(float a, float b, float c) { return ::fmaf(a, b, c); }
+ORTC_HD double fma(double a, double b, double c) { return ::fma(a, b, c); }
 
 // Elementary functions.
 
@@ -127,36 +127,36 @@ ORTC_FLOAT_FUNCTION2(atan2)
 ORTC_FLOAT_FUNCTION2(pow)
 #undef ORTC_FLOAT_FUNCTION
 #undef ORTC_FLOAT_FUNCTION2
-template <class T> ORTC_HOST_DEVICE T rsqrt(T x) { return T(1) / sqrt(x); }
-template <class T> ORTC_HOST_DEVICE T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
+template <class T> ORTC_HD T rsqrt(T x) { return T(1) / sqrt(x); }
+template <class T> ORTC_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
 
 // Integers: sums and products wrap, so they are computed unsigned. Floats pass through.
 
-template <class T> ORTC_HOST_DEVICE T add(T a, T b) {
+template <class T> ORTC_HD T add(T a, T b) {
   if constexpr (detail::is_float<T>)
     return a + b;
   else
     return T(detail::wide_uint<T>(a) + detail::wide_uint<T>(b));
 }
-template <class T> ORTC_HOST_DEVICE T sub(T a, T b) {
+template <class T> ORTC_HD T sub(T a, T b) {
   if constexpr (detail::is_float<T>)
     return a - b;
   else
     return T(detail::wide_uint<T>(a) - detail::wide_uint<T>(b));
 }
-template <class T> ORTC_HOST_DEVICE T mul(T a, T b) {
+template <class T> ORTC_HD T mul(T a, T b) {
   if constexpr (detail::is_float<T>)
     return a * b;
   else
     return T(detail::wide_uint<T>(a) * detail::wide_uint<T>(b));
 }
-template <class T> ORTC_HOST_DEVICE T neg(T a) {
+template <class T> ORTC_HD T neg(T a) {
   if constexpr (detail::is_float<T>)
     return -a;
   else
     return T(0 - detail::wide_uint<T>(a));
 }
-template <class T> ORTC_HOST_DEVICE T abs(T x) {
+template <class T> ORTC_HD T abs(T x) {
   if constexpr (std::is_same<T, float>::value)
     return ::fabsf(x);
   else if constexpr (std::is_same<T, double>::value)
@@ -166,7 +166,7 @@ template <class T> ORTC_HOST_DEVICE T abs(T x) {
   else
     return x;
 }
-template <class T> ORTC_HOST_DEVICE T sign(T x) {
+template <class T> ORTC_HD T sign(T x) {
   if constexpr (detail::is_float<T>)
     return x > T(0) || x < T(0) ? copysign(T(1), x) : x; // zeros and NaN stay what they are
   else if constexpr (detail::is_signed<T>)
@@ -174,7 +174,7 @@ template <class T> ORTC_HOST_DEVICE T sign(T x) {
   else
     return T(x > 0);
 }
-template <class T> ORTC_HOST_DEVICE T div(T a, T b) {
+template <class T> ORTC_HD T div(T a, T b) {
   if constexpr (detail::is_float<T>) {
     return a / b;
   } else {
@@ -184,13 +184,13 @@ template <class T> ORTC_HOST_DEVICE T div(T a, T b) {
     return T(a / b);
   }
 }
-template <class T> ORTC_HOST_DEVICE T rem(T a, T b) {
+template <class T> ORTC_HD T rem(T a, T b) {
   if (b == 0) return 0;
   if constexpr (detail::is_signed<T>)
     if (b == T(-1)) return 0;
   return T(a % b);
 }
-template <class T> ORTC_HOST_DEVICE T mod(T a, T b) {
+template <class T> ORTC_HD T mod(T a, T b) {
   T r;
   if constexpr (detail::is_float<T>)
     r = fmod(a, b);
@@ -200,7 +200,7 @@ template <class T> ORTC_HOST_DEVICE T mod(T a, T b) {
     if (r != T(0) && (r < T(0)) != (b < T(0))) r = T(r + b);
   return r;
 }
-template <class T> ORTC_HOST_DEVICE T floor_div(T a, T b) {
+template <class T> ORTC_HD T floor_div(T a, T b) {
   if constexpr (detail::is_signed<T>) {
     const T r = rem(a, b);
     return T(div(a, b) - T(r != 0 && (r < 0) != (b < 0)));
@@ -208,27 +208,27 @@ template <class T> ORTC_HOST_DEVICE T floor_div(T a, T b) {
     return div(a, b);
   }
 }
-template <class T> ORTC_HOST_DEVICE T ceil_div(T a, T b) {
+template <class T> ORTC_HD T ceil_div(T a, T b) {
   const T r = rem(a, b);
   bool up = r != 0;
   if constexpr (detail::is_signed<T>) up = up && (r < 0) == (b < 0);
   return T(div(a, b) + T(up));
 }
-template <class T> ORTC_HOST_DEVICE T shl(T a, T n) {
+template <class T> ORTC_HD T shl(T a, T n) {
   using U = std::make_unsigned_t<T>;
   return U(n) < 8 * sizeof(T) ? T(detail::wide_uint<T>(U(a)) << U(n)) : T(0);
 }
-template <class T> ORTC_HOST_DEVICE T shr_logical(T a, T n) {
+template <class T> ORTC_HD T shr_logical(T a, T n) {
   using U = std::make_unsigned_t<T>;
   return U(n) < 8 * sizeof(T) ? T(U(a) >> U(n)) : T(0);
 }
-template <class T> ORTC_HOST_DEVICE T shr_arithmetic(T a, T n) {
+template <class T> ORTC_HD T shr_arithmetic(T a, T n) {
   using U = std::make_unsigned_t<T>;
   using S = std::make_signed_t<T>;
   constexpr unsigned width = 8 * sizeof(T);
   return T(S(a) >> (U(n) < width ? U(n) : U(width - 1)));
 }
-template <class T> ORTC_HOST_DEVICE T pow_int(T a, T n) {
+template <class T> ORTC_HD T pow_int(T a, T n) {
   if constexpr (detail::is_signed<T>)
     if (n < 0) return a == 1 ? T(1) : a == T(-1) ? (n % 2 != 0 ? T(-1) : T(1)) : T(0);
   T r = 1;
@@ -238,17 +238,17 @@ template <class T> ORTC_HOST_DEVICE T pow_int(T a, T n) {
   }
   return r;
 }
-template <class T, std::enable_if_t<std::is_integral<T>::value, int> = 0> ORTC_HOST_DEVICE T pow(T a, T n) {
+template <class T, std::enable_if_t<std::is_integral<T>::value, int> = 0> ORTC_HD T pow(T a, T n) {
   return pow_int(a, n);
 }
-template <class T> ORTC_DEVICE T count_ones(T x) {
+template <class T> ORTC_DEV T count_ones(T x) {
   return T(__popcll(static_cast<unsigned long long>(std::make_unsigned_t<T>(x))));
 }
-template <class T> ORTC_DEVICE T leading_zeros(T x) {
+template <class T> ORTC_DEV T leading_zeros(T x) {
   constexpr int width = 8 * sizeof(T);
   return T(__clzll(static_cast<long long>(std::make_unsigned_t<T>(x))) - (64 - width));
 }
-template <class T> ORTC_DEVICE T trailing_zeros(T x) {
+template <class T> ORTC_DEV T trailing_zeros(T x) {
   const unsigned long long u = std::make_unsigned_t<T>(x);
   return u == 0 ? T(8 * sizeof(T)) : T(__popcll((u & (0 - u)) - 1));
 }
@@ -256,7 +256,7 @@ template <class T> ORTC_DEVICE T trailing_zeros(T x) {
 // Casts: float to integer goes towards zero, saturates, and NaN is 0; integer to integer wraps; to bool is x != 0.
 
 namespace detail {
-template <class To, class T> ORTC_HOST_DEVICE To float_to_int(T x) {
+template <class To, class T> ORTC_HD To float_to_int(T x) {
   constexpr int bits = 8 * int(sizeof(To)) - (is_signed<To> ? 1 : 0);
   constexpr T end = power_of_two<T>(bits); // first value that is too large
   constexpr T low = is_signed<To> ? -end : T(0);
@@ -266,7 +266,7 @@ template <class To, class T> ORTC_HOST_DEVICE To float_to_int(T x) {
 } // namespace detail
 
 // any number to an integer, with saturation
-template <class To, class T> ORTC_HOST_DEVICE To saturate(T x) {
+template <class To, class T> ORTC_HD To saturate(T x) {
   if constexpr (detail::is_float<T>) {
     return detail::float_to_int<To>(x);
   } else {
@@ -275,7 +275,7 @@ template <class To, class T> ORTC_HOST_DEVICE To saturate(T x) {
     return x > 0 && uint64_t(x) > uint64_t(detail::max_of<To>) ? detail::max_of<To> : To(x);
   }
 }
-template <class To, class T> ORTC_HOST_DEVICE To cast(T x) {
+template <class To, class T> ORTC_HD To cast(T x) {
   if constexpr (std::is_same<To, T>::value)
     return x;
   else if constexpr (std::is_same<To, bool>::value)

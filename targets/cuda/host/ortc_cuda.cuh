@@ -20,8 +20,8 @@
 #define ORTC_RT_PREFIX unprefixed
 #endif
 
-#define ORTC_HOST_DEVICE __host__ __device__ __forceinline__
-#define ORTC_DEVICE __device__ __forceinline__
+#define ORTC_HD __host__ __device__ __forceinline__
+#define ORTC_DEV __device__ __forceinline__
 
 #ifdef ORTC_CUEMU
 
@@ -68,27 +68,27 @@ struct bf16 {
 
 // One transfer of 2, 4, 8 or 16 bytes; the address must be a multiple of that. On the CPU the compiler may split an
 // assignment, so the emulator is told the width.
-template <class V> ORTC_DEVICE V load_vector(const void* p) {
+template <class V> ORTC_DEV V load_vector(const void* p) {
   V v;
   cuemu::deviceLoad(&v, p, sizeof v);
   return v;
 }
-template <class V> ORTC_DEVICE void store_vector(void* p, V v) { cuemu::deviceStore(p, &v, sizeof v); }
+template <class V> ORTC_DEV void store_vector(void* p, V v) { cuemu::deviceStore(p, &v, sizeof v); }
 
-ORTC_HOST_DEVICE float to_f32(f16 x) { return cuemu::halfToFloat(x.bits); }
-ORTC_HOST_DEVICE float to_f32(bf16 x) { return cuemu::bfloatToFloat(x.bits); }
-ORTC_HOST_DEVICE f16 to_f16(float x) { return {cuemu::halfFromFloat(x)}; }
-ORTC_HOST_DEVICE bf16 to_bf16(float x) { return {cuemu::bfloatFromFloat(x)}; }
+ORTC_HD float to_f32(f16 x) { return cuemu::halfToFloat(x.bits); }
+ORTC_HD float to_f32(bf16 x) { return cuemu::bfloatToFloat(x.bits); }
+ORTC_HD f16 to_f16(float x) { return {cuemu::halfFromFloat(x)}; }
+ORTC_HD bf16 to_bf16(float x) { return {cuemu::bfloatFromFloat(x)}; }
 
 #elif defined(__CUDACC__)
 
-template <class V> ORTC_DEVICE V load_vector(const void* p) { return *static_cast<const V*>(p); }
-template <class V> ORTC_DEVICE void store_vector(void* p, V v) { *static_cast<V*>(p) = v; }
+template <class V> ORTC_DEV V load_vector(const void* p) { return *static_cast<const V*>(p); }
+template <class V> ORTC_DEV void store_vector(void* p, V v) { *static_cast<V*>(p) = v; }
 
-ORTC_HOST_DEVICE float to_f32(f16 x) { return __half2float(__ushort_as_half(x.bits)); }
-ORTC_HOST_DEVICE float to_f32(bf16 x) { return __bfloat162float(__ushort_as_bfloat16(x.bits)); }
-ORTC_HOST_DEVICE f16 to_f16(float x) { return {__half_as_ushort(__float2half_rn(x))}; }
-ORTC_HOST_DEVICE bf16 to_bf16(float x) { return {__bfloat16_as_ushort(__float2bfloat16_rn(x))}; }
+ORTC_HD float to_f32(f16 x) { return __half2float(__ushort_as_half(x.bits)); }
+ORTC_HD float to_f32(bf16 x) { return __bfloat162float(__ushort_as_bfloat16(x.bits)); }
+ORTC_HD f16 to_f16(float x) { return {__half_as_ushort(__float2half_rn(x))}; }
+ORTC_HD bf16 to_bf16(float x) { return {__bfloat16_as_ushort(__float2bfloat16_rn(x))}; }
 
 template <class... P, class... A>
 inline cudaError_t launch_kernel(void (*kernel)(P...), dim3 grid, dim3 block, size_t sharedBytes, cudaStream_t stream,
@@ -105,13 +105,13 @@ inline cudaError_t launch_kernel(void (*kernel)(P...), dim3 grid, dim3 block, si
 
 #if defined(ORTC_CUEMU) || defined(__CUDACC__)
 // This thread among all of the launch, and how many there are: for (i = thread_index(); i < n; i += thread_count())
-ORTC_DEVICE int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-ORTC_DEVICE int64_t thread_count() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
+ORTC_DEV int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+ORTC_DEV int64_t thread_count() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
 // Between all lanes of a warp; every lane of the warp calls.
-template <class T> ORTC_DEVICE T shuffle_xor(T v, int lanes) { return __shfl_xor_sync(0xffffffffu, v, lanes); }
-template <class T> ORTC_DEVICE T shuffle_down(T v, unsigned lanes) { return __shfl_down_sync(0xffffffffu, v, lanes); }
-template <class T> ORTC_DEVICE T shuffle_from(T v, int lane) { return __shfl_sync(0xffffffffu, v, lane); }
+template <class T> ORTC_DEV T shuffle_xor(T v, int lanes) { return __shfl_xor_sync(0xffffffffu, v, lanes); }
+template <class T> ORTC_DEV T shuffle_down(T v, unsigned lanes) { return __shfl_down_sync(0xffffffffu, v, lanes); }
+template <class T> ORTC_DEV T shuffle_from(T v, int lane) { return __shfl_sync(0xffffffffu, v, lane); }
 #endif
 
 } // namespace ORTC_RT_PREFIX
