@@ -48,7 +48,7 @@ LogicalResult Printer::printOp(Operation* op) {
         Expr e = castOp(op);
         if (e.text.empty()) return unsupported(op);
         // A cast to the same spelling is no code.
-        if (e.text == text(op->getOperand(0))) return bind(op->getResult(0), e), success();
+        if (e.text == text(op->getOperand(0))) return forward(op, std::move(e)), success();
         return define(op, std::move(e)), success();
       })
       .Case([&](scf::ForOp o) { return printFor(o); })

@@ -165,6 +165,12 @@ LogicalResult Printer::unsupported(Operation* op, const Twine& why) {
   return success(); // go on: all that cannot be printed is reported at once
 }
 
+void Printer::forward(Operation* op, Expr e) {
+  bool atom = llvm::all_of(e.text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '-'; });
+  if (atom || !e.lane.empty()) bind(op->getResult(0), std::move(e));
+  else define(op, std::move(e)); // more than a name: used several times, it would be computed several times
+}
+
 Expr Printer::selectExpr(Type, const Expr& c, const Expr& yes, const Expr& no) { return conditional(c, yes, no); }
 
 LogicalResult Printer::printBlock(Block& block, ArrayRef<std::string> yieldTo) {

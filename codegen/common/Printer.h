@@ -67,6 +67,8 @@ protected:
   void bind(mlir::Value value, Expr e) { exprs[value] = std::move(e); }
   /// The result of an op: inlined where that reads well, else a named constant.
   void define(mlir::Operation* op, Expr e);
+  /// The result is the operand itself, in other words.
+  void forward(mlir::Operation* op, Expr e);
   std::string freshName(mlir::Value value, llvm::StringRef fallback);
   std::string hintFor(mlir::Value value);
   Layout& layoutOf(mlir::Value memref);

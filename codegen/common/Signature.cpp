@@ -60,7 +60,6 @@ OpFoldResult programSize(Value memref, unsigned dim) {
     unsigned k = type.getDynamicDimIndex(dim);
     return k < sizes.size() ? OpFoldResult(sizes[k]) : OpFoldResult();
   };
-  if (auto buffer = dyn_cast_or_null<BufferOp>(op)) return dynamic(buffer.getSizes());
   if (auto alloc = dyn_cast_or_null<memref::AllocOp>(op)) return dynamic(alloc.getDynamicSizes());
   if (auto alloca = dyn_cast_or_null<memref::AllocaOp>(op)) return dynamic(alloca.getDynamicSizes());
   if (auto view = dyn_cast_or_null<memref::ViewOp>(op)) return dynamic(view.getSizes());
@@ -83,14 +82,38 @@ OpFoldResult programStride(Value memref, unsigned dim) {
   if (failed(getStridesAndOffset(type, strides, offset))) return {};
   if (!ShapedType::isDynamic(strides[dim])) return b.getIndexAttr(strides[dim]);
   Operation* op = memref.getDefiningOp();
-  if (auto buffer = dyn_cast_or_null<BufferOp>(op)) {
-    if (type.getLayout().isIdentity()) return {};
-    unsigned k = llvm::count_if(ArrayRef(strides).take_front(dim), ShapedType::isDynamic);
-    return k < buffer.getStrides().size() ? OpFoldResult(buffer.getStrides()[k]) : OpFoldResult();
-  }
   if (auto view = dyn_cast_or_null<memref::ReinterpretCastOp>(op)) return view.getMixedStrides()[dim];
   if (auto cast = dyn_cast_or_null<memref::CastOp>(op)) return programStride(cast.getSource(), dim);
   return {};
+}
+
+std::string kernelName(func::FuncOp kernel) {
+  std::string name = legalIdentifier(kernel.getSymName());
+  if (isReservedWord(name)) name += "_kernel";
+  unsigned before = 0; // other kernels of the same legal name that come first
+  if (auto module = kernel->getParentOfType<ModuleOp>())
+    for (auto other : module.getOps<func::FuncOp>()) {
+      if (other == kernel) break;
+      std::string its = legalIdentifier(other.getSymName());
+      before += name == (isReservedWord(its) ? its + "_kernel" : its);
+    }
+  return before ? name + "_n" + std::to_string(before + 1) : name;
+}
+
+SmallVector<std::string> programDimNames(ModuleOp module) {
+  SmallVector<std::string> names;
+  auto add = [&](StringRef name) {
+    if (!llvm::is_contained(names, name)) names.push_back(name.str());
+  };
+  for (auto f : module.getOps<func::FuncOp>())
+    if (f->hasAttr("ortc.program")) f.walk([&](DimOp dim) { add(dim.getName()); });
+  if (auto inputs = module->getAttrOfType<ArrayAttr>("ortc.inputs"))
+    for (Attribute input : inputs)
+      if (auto d = dyn_cast<DictionaryAttr>(input))
+        if (auto dims = d.getAs<ArrayAttr>("dims"))
+          for (Attribute dim : dims)
+            if (auto name = dyn_cast<StringAttr>(dim)) add(name.getValue());
+  return names;
 }
 
 static bool same(OpFoldResult a, OpFoldResult b) {

@@ -39,6 +39,13 @@ bool isReadOnly(mlir::Value memref);
 mlir::OpFoldResult programSize(mlir::Value memref, unsigned dim);
 mlir::OpFoldResult programStride(mlir::Value memref, unsigned dim);
 
+/// The name of the kernel's function: legal in all languages, and unique in the module.
+std::string kernelName(mlir::func::FuncOp kernel);
+
+/// The named dimensions of the model in the order of the table that `run` gets their sizes in: those that the program
+/// uses, then those that only inputs mention.
+llvm::SmallVector<std::string> programDimNames(mlir::ModuleOp module);
+
 /// The ortc.launch ops of this kernel, in order.
 llvm::SmallVector<mlir::Operation*> launchesOf(mlir::func::FuncOp kernel);
 

@@ -116,7 +116,7 @@ public:
     SmallVector<std::string> list = parameterList(kernel, signature, body);
     if (signature.usesThreads) list.insert(list.begin(), "const executor& " + std::string(mentions(body, "threads") ? "threads" : "/*threads*/"));
     Writer head(os);
-    head.line((options.linkage.empty() ? "" : options.linkage + " ") + "void " + kernel.getSymName().str() + "(" + llvm::join(list, ", ") + ")" + end.str());
+    head.line((options.linkage.empty() ? "" : options.linkage + " ") + "void " + kernelName(kernel) + "(" + llvm::join(list, ", ") + ")" + end.str());
     if (signature.usesThreads) headers.insert("rt/pool.h");
   }
 

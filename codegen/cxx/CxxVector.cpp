@@ -329,7 +329,7 @@ std::optional<LogicalResult> CxxPrinter::printVectorOp(Operation* op) {
       .Case<vector::BroadcastOp, vector::SplatOp>([&](Operation*) -> std::optional<LogicalResult> {
         Value source = op->getOperand(0);
         if (isa<VectorType>(source.getType())) {
-          if (lanesOf(source.getType()) == lanesOf(vt)) return bind(op->getResult(0), expr(source)), success();
+          if (lanesOf(source.getType()) == lanesOf(vt)) return forward(op, expr(source)), success();
           if (lanesOf(source.getType()) != 1) return unsupported(op);
         }
         Expr lane = expr(source);
@@ -357,7 +357,7 @@ std::optional<LogicalResult> CxxPrinter::printVectorOp(Operation* op) {
       })
       .Case([&](vector::ExtractOp extract) -> std::optional<LogicalResult> {
         if (extract.getNumIndices() != 1) return unsupported(op);
-        if (lanesOf(extract.getVector().getType()) == 1) return bind(op->getResult(0), expr(extract.getVector())), success();
+        if (lanesOf(extract.getVector().getType()) == 1) return forward(op, expr(extract.getVector())), success();
         OpFoldResult at = extract.getMixedPosition()[0];
         auto c = getConstantIntValue(at);
         Expr e = {primary(expr(extract.getVector())) + "[" + (c ? std::to_string(*c) : text(cast<Value>(at))) + "]"};
@@ -394,7 +394,7 @@ std::optional<LogicalResult> CxxPrinter::printVectorOp(Operation* op) {
         return define(op, {"__builtin_shufflevector(" + args + ")"}), success();
       })
       .Case<vector::ShapeCastOp, vector::BitCastOp>([&](Operation*) -> std::optional<LogicalResult> {
-        if (op->getOperand(0).getType() == result) return bind(op->getResult(0), expr(op->getOperand(0))), success();
+        if (op->getOperand(0).getType() == result) return forward(op, expr(op->getOperand(0))), success();
         if (isa<vector::ShapeCastOp>(op)) return unsupported(op);
         return define(op, call("bits_as<" + typeName(vt) + ">", {vectorOperand(op->getOperand(0), false).text})), success();
       })

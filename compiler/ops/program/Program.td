@@ -4,24 +4,44 @@
 #define ORTC_OPS_PROGRAM
 include "compiler/ir/OrtcDialect.td"
 
-def Ortc_BufferOp : Ortc_Op<"buffer", [Pure, AttrSizedOperandSegments]> {
-  let summary = "the place of a tensor";
+def Ortc_BufferOp : Ortc_Op<"buffer", [Pure]> {
+  let summary = "the place of a tensor: where its first element lies";
   let description = [{
-    `segment` says where: "input" and "output" (of the caller, `number` counts them), "weights" and "arena" (`offset`
-    in bytes from the start; dynamic in the arena when sizes are), "local" (on the stack of a kernel, small and
-    static). Dynamic sizes and strides are operands, in the order of the `?` of the type. An output's sizes are written
-    to the caller's dims, and its capacity is checked, where this op stands.
+    `segment` says where: "input" and "output" (of the caller; `number` counts them), "weights" and "arena", `offset` in
+    bytes from the start. Always one-dimensional: sizes and strides are in the kernels' code.
 
     ```mlir
-    %x = ortc.buffer "x" in "input" number 0 sizes(%batch) : memref<?x784xf32>
-    %h = ortc.buffer "fc1_relu" in "arena" at %offset sizes(%batch) : memref<?x128xf32>
+    %x = ortc.buffer "x" in "input" number 0 : memref<?xf32>
+    %h = ortc.buffer "fc1_relu" in "arena" at %offset : memref<?xf32>
     ```
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$segment, DefaultValuedAttr<I64Attr, "0">:$number,
-                       Optional<Index>:$offset, Variadic<Index>:$sizes, Variadic<Index>:$strides);
+                       Optional<Index>:$offset);
   let results = (outs AnyMemRef:$memref);
-  let assemblyFormat = [{ $name `in` $segment (`number` $number^)? (`at` $offset^)? (`sizes` `(` $sizes^ `)`)?
-                          (`strides` `(` $strides^ `)`)? attr-dict `:` type($memref) }];
+  let assemblyFormat = "$name `in` $segment (`number` $number^)? (`at` $offset^)? attr-dict `:` type($memref)";
+}
+
+def Ortc_OutputDimsOp : Ortc_Op<"output_dims"> {
+  let summary = "writes the sizes of output `number` to the caller's dims, and checks the capacity of its buffer";
+  let description = [{
+    Stands before anything is written to the output; where sizes allow it, before anything is computed.
+    `elementBytes` times the product of the sizes is what the buffer must hold.
+  }];
+  let arguments = (ins I64Attr:$number, I64Attr:$elementBytes, Variadic<Index>:$sizes);
+  let assemblyFormat = "$number `bytes` $elementBytes `sizes` `(` $sizes `)` attr-dict";
+}
+
+def Ortc_RequireArenaOp : Ortc_Op<"require_arena"> {
+  let summary = "ends the run with NEED_RESERVE when the arena has fewer bytes";
+  let arguments = (ins Index:$bytes);
+  let assemblyFormat = "$bytes attr-dict";
+}
+
+def Ortc_CheckOp : Ortc_Op<"check"> {
+  let summary = "ends the run with a status and a text when the condition does not hold";
+  let description = "`status` is the name of a status of ortc.h without its prefix: \"INVALID_ARGUMENT\", \"RUN_ERROR\".";
+  let arguments = (ins I1:$condition, StrAttr:$status, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $status $message attr-dict";
 }
 
 def Ortc_LaunchOp : Ortc_Op<"launch"> {
