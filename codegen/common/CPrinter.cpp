@@ -258,8 +258,9 @@ Expr CPrinter::tableOp(Operation* op, const OpRow& row) {
 }
 
 std::string CPrinter::address(const Layout& layout, const Expr& index) {
-  Expr at = isInteger(index, 0) ? Expr{layout.base} : binary("+", {layout.base}, index);
-  return at.text;
+  if (isInteger(index, 0)) return layout.base;
+  // x + (i + j) is x + i + j: pointers and 64-bit sums do not overflow.
+  return index.prec == Prec::Additive ? layout.base + " + " + index.text : binary("+", {layout.base}, index).text;
 }
 
 std::string CPrinter::pointerDecl(const Layout& layout, Type element, StringRef name, StringRef init) {

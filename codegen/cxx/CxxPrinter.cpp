@@ -95,14 +95,12 @@ LogicalResult CxxPrinter::printParallel(scf::ParallelOp op) {
   return r;
 }
 
-LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) { return unsupported(op); }
-
 namespace {
 /// A kernel: its body first, then the head, which leaves out the names of what is not used.
 class KernelPrinter : public CxxPrinter {
 public:
-  KernelPrinter(func::FuncOp kernel, const Options& options, llvm::raw_ostream& body)
-      : CxxPrinter(body, options), kernel(kernel), signature(analyzeSignature(kernel)) {}
+  KernelPrinter(func::FuncOp kernel, const Options& options, Needs& needs, llvm::raw_ostream& body)
+      : CxxPrinter(body, options, needs), kernel(kernel), signature(analyzeSignature(kernel)) {}
 
   LogicalResult printBody() {
     names.reserve("threads");
@@ -129,21 +127,22 @@ private:
 LogicalResult printKernel(func::FuncOp kernel, llvm::raw_ostream& os, Needs& needs, const Options& options) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  KernelPrinter printer(kernel, options, bodyStream);
+  KernelPrinter printer(kernel, options, needs, bodyStream);
   LogicalResult r = printer.printBody();
   Writer w(os);
+  os << printer.prelude;
   printProvenance(kernel, w);
   printer.printHead(os, body, " {");
   os << body << "}\n";
   needs.headers.insert(printer.headers.begin(), printer.headers.end());
-  needs.templates.insert(printer.templates.begin(), printer.templates.end());
   return success(succeeded(r) && !printer.failed());
 }
 
 LogicalResult printKernelDeclaration(func::FuncOp kernel, llvm::raw_ostream& os, const Options& options) {
   std::string nothing;
   llvm::raw_string_ostream unused(nothing);
-  KernelPrinter printer(kernel, options, unused);
+  Needs ignored;
+  KernelPrinter printer(kernel, options, ignored, unused);
   std::string all; // every name counts as used
   for (const KernelParam& p : analyzeSignature(kernel).params) all += p.name + " ";
   printer.printHead(os, all + "threads", ";");

@@ -10,8 +10,9 @@ namespace ortc::codegen::cxx {
 
 class CxxPrinter : public CPrinter {
 public:
-  CxxPrinter(llvm::raw_ostream& os, const Options& options) : CPrinter(Language::Cxx, os), options(options) {}
-  std::set<std::string> templates;
+  CxxPrinter(llvm::raw_ostream& os, const Options& options, Needs& needs)
+      : CPrinter(Language::Cxx, os), options(options), needs(needs) {}
+  std::string prelude; ///< text that must stand before the function: structs of epilogues
 
 protected:
   std::string typeName(mlir::Type type) override;
@@ -37,6 +38,7 @@ protected:
   mlir::LogicalResult printCallTemplate(CallTemplateOp op);
 
   const Options& options;
+  Needs& needs;
 };
 
 } // namespace ortc::codegen::cxx

@@ -10,7 +10,8 @@ namespace {
 
 class ProgramPrinter : public CxxPrinter {
 public:
-  ProgramPrinter(func::FuncOp program, const Options& options, llvm::raw_ostream& os) : CxxPrinter(os, options), program(program) {}
+  ProgramPrinter(func::FuncOp program, const Options& options, Needs& needs, llvm::raw_ostream& os)
+      : CxxPrinter(os, options, needs), program(program) {}
 
   LogicalResult printBody() {
     for (const char* name : {"context", "inputs", "outputs", "dims", "threads", "status"}) names.reserve(name);
@@ -218,7 +219,7 @@ private:
 LogicalResult printProgram(func::FuncOp program, llvm::raw_ostream& os, Needs& needs, const Options& options) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  ProgramPrinter printer(program, options, bodyStream);
+  ProgramPrinter printer(program, options, needs, bodyStream);
   LogicalResult r = printer.printBody();
   body = printer.dimDeclarations(body) + body;
   Writer w(os);

@@ -78,6 +78,12 @@ Expr CxxPrinter::vectorTableOp(Operation* op, const OpRow& row) {
     if (isLane(a) && !isLane(b)) std::swap(a, b);
     return call(s, {vectorOperand(a, false).text, vectorOperand(b, true).text, vectorOperand(c, true).text});
   }
+  // Scalar only in the runtime.
+  if ((s == "count_ones" || s == "leading_zeros" || s == "trailing_zeros" || isa<math::IPowIOp>(op)) && lanesOf(op->getResult(0).getType()) > 1) {
+    std::string t = typeName(elementOf(op->getResult(0).getType())), a = vectorOperand(op->getOperand(0), false).text;
+    if (n == 1) return call("detail::per_lane<" + t + ">", {a, "[](" + t + " v) { return " + s.str() + "(v); }"});
+    return call("detail::per_lane", {a, vectorOperand(op->getOperand(1), false).text, "[](" + t + " u, " + t + " v) { return " + s.str() + "(u, v); }"});
+  }
   bool second = (s == "maximum" || s == "minimum") && n == 2;
   SmallVector<std::string> args;
   for (auto [i, v] : llvm::enumerate(op->getOperands())) args.push_back(vectorOperand(v, second && i == 1).text);
