@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// ortc-translate: program IR in, text of one language out. For the tests of the printers.
+#include "codegen/cxx/PrintCxx.h"
+#include "compiler/ops/AllOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+using namespace mlir;
+
+static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("<input .mlir>"));
+static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx"));
+static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("output file"));
+
+static LogicalResult printCxx(ModuleOp module, llvm::raw_ostream& os) {
+  ortc::codegen::cxx::Needs needs;
+  std::string text;
+  llvm::raw_string_ostream body(text);
+  LogicalResult result = success();
+  for (auto f : module.getOps<func::FuncOp>()) {
+    if (f->hasAttr("ortc.kernel")) {
+      if (failed(ortc::codegen::cxx::printKernel(f, body, needs))) result = failure();
+    } else if (f->hasAttr("ortc.program")) {
+      if (failed(ortc::codegen::cxx::printProgram(f, body, needs))) result = failure();
+    } else continue;
+    body << "\n";
+  }
+  for (const std::string& header : needs.headers) os << "#include \"" << header << "\"\n";
+  os << "using namespace ortc_rt;\n\n" << StringRef(text).rtrim() << "\n";
+  return result;
+}
+
+int main(int argc, char** argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::ParseCommandLineOptions(argc, argv, "program IR to text\n");
+  DialectRegistry registry;
+  registry.insert<ortc::OrtcDialect, arith::ArithDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  func::FuncDialect, vector::VectorDialect, gpu::GPUDialect>();
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(input, sources, &context);
+  if (!module) return 1;
+  std::error_code error;
+  llvm::raw_fd_ostream os(output, error);
+  if (error) {
+    llvm::errs() << "cannot write '" << output << "': " << error.message() << "\n";
+    return 3;
+  }
+  if (to == "cxx") return failed(printCxx(*module, os));
+  llvm::errs() << "unknown language '" << to << "'\n";
+  return 2;
+}
