@@ -140,29 +140,29 @@ std::optional<DataSet> readDataSet(const std::string& folder, const onnx::Graph&
   DataSet data;
   bool ok = true;
   const auto read = [&](const char* what, size_t index,
-                        const onnx::Type& type) -> std::optional<HostValue> {
+                        const onnx::Type& type) -> std::optional<CaseValue> {
     const std::string path = (fs::path(folder) / fmt::format("{}_{}.pb", what, index)).string();
     std::error_code error;
     if (!fs::exists(path, error)) return std::nullopt;
-    std::optional<HostValue> value = readValueFile(path, type.kind, diagnostics);
+    std::optional<CaseValue> value = readValueFile(path, type.kind, diagnostics);
     ok &= value.has_value();
     return value;
   };
   for (const onnx::ValueInfo* input : graph.dataInputs())
-    data.inputs.push_back(read("input", data.inputs.size(), input->type).value_or(HostValue()));
+    data.inputs.push_back(read("input", data.inputs.size(), input->type).value_or(CaseValue()));
   for (const onnx::ValueInfo& output : graph.outputs)
     data.outputs.push_back(read("output", data.outputs.size(), output.type));
   if (!ok) return std::nullopt;
   return data;
 }
 
-Comparison compareOutputs(const std::vector<HostValue>& got, const DataSet& data,
+Comparison compareOutputs(const std::vector<CaseValue>& got, const DataSet& data,
                           const onnx::Graph& graph, const Expectation& expect) {
   Comparison result;
   for (size_t i = 0; i < data.outputs.size() && i < graph.outputs.size(); ++i) {
     if (!data.outputs[i]) continue;
     const std::string& name = graph.outputs[i].name;
-    static const HostValue absent;
+    static const CaseValue absent;
     Comparison one =
         compareValues(i < got.size() ? got[i] : absent, *data.outputs[i], expect.ruleFor(name));
     if (!one.passed) one.reason = fmt::format("output {}: {}", quoteName(name), one.reason);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/cases/Compare.h"
-#include "compiler/cases/HostValue.h"
+#include "compiler/cases/CaseValue.h"
 #include "compiler/import/Model.h"
 #include "compiler/support/Diagnostics.h"
 
@@ -45,8 +45,8 @@ std::vector<std::string> findCases(const std::string& root);
 std::optional<Case> readCase(const std::string& folder, Diagnostics& diagnostics);
 
 struct DataSet {
-  std::vector<HostValue> inputs; // one per Graph::dataInputs(); absent when there is no file
-  std::vector<std::optional<HostValue>>
+  std::vector<CaseValue> inputs; // one per Graph::dataInputs(); absent when there is no file
+  std::vector<std::optional<CaseValue>>
       outputs; // one per graph output; none when there is no file: not checked
 };
 
@@ -54,7 +54,7 @@ std::optional<DataSet> readDataSet(const std::string& folder, const onnx::Graph&
                                    Diagnostics& diagnostics);
 
 /// Compares all outputs of a run with a data set. Reasons name the output.
-Comparison compareOutputs(const std::vector<HostValue>& got, const DataSet& data,
+Comparison compareOutputs(const std::vector<CaseValue>& got, const DataSet& data,
                           const onnx::Graph& graph, const Expectation& expect);
 
 } // namespace ortc

@@ -21,7 +21,7 @@ TEST_CASE("a case is read and judged") {
   folder.write("c/model.onnx", model.SerializeAsString());
   folder.write("c/expect.json", R"({"outputs": {"y": {"rtol": 0, "atol": 0.5}}})");
   Diagnostics diagnostics;
-  HostTensor x = randomTensor(DType::F32, {2}, 1), y = randomTensor(DType::F32, {2}, 2);
+  CaseTensor x = randomTensor(DType::F32, {2}, 1), y = randomTensor(DType::F32, {2}, 2);
   std::filesystem::create_directories(folder / "c/test_data_set_0");
   REQUIRE(writeValueFile(folder / "c/test_data_set_0/input_0.pb", x, Kind::Tensor, diagnostics));
   REQUIRE(writeValueFile(folder / "c/test_data_set_0/output_0.pb", y, Kind::Tensor, diagnostics));
@@ -37,16 +37,16 @@ TEST_CASE("a case is read and judged") {
   auto data = readDataSet(read->dataSets[0], graph, diagnostics);
   REQUIRE(data);
   REQUIRE(data->inputs.size() == 2);
-  CHECK(data->inputs[0] == HostValue(x));
+  CHECK(data->inputs[0] == CaseValue(x));
   CHECK(data->inputs[1].isAbsent());
   REQUIRE(data->outputs.size() == 2);
   CHECK(!data->outputs[1]);
 
-  HostTensor near = y;
+  CaseTensor near = y;
   storeBits(near.bytes.data(), DType::F32, 0,
             encodeFloat(DType::F32, loadDouble(y.bytes.data(), DType::F32, 0) + 0.4));
-  CHECK(compareOutputs({near, HostValue()}, *data, graph, read->expect).passed);
-  Comparison off = compareOutputs({near, HostValue()}, *data, graph, Expectation());
+  CHECK(compareOutputs({near, CaseValue()}, *data, graph, read->expect).passed);
+  Comparison off = compareOutputs({near, CaseValue()}, *data, graph, Expectation());
   CHECK(!off.passed);
   CHECK(off.reason.starts_with("output 'y': 1 of 2 elements are off"));
   CHECK(!compareOutputs({}, *data, graph, read->expect).passed);
@@ -68,7 +68,7 @@ TEST_CASE("folders that are no cases") {
 TEST_CASE("values of every kind survive being written and read") {
   TempFolder folder;
   Diagnostics diagnostics;
-  const auto roundTrip = [&](const HostValue& value, Kind kind) {
+  const auto roundTrip = [&](const CaseValue& value, Kind kind) {
     REQUIRE(writeValueFile(folder / "v.pb", value, kind, diagnostics));
     auto back = readValueFile(folder / "v.pb", kind, diagnostics);
     INFO(diagnostics.str());
@@ -79,20 +79,20 @@ TEST_CASE("values of every kind survive being written and read") {
     roundTrip(randomTensor(static_cast<DType>(type), {3, 5}, 9), Kind::Tensor);
   roundTrip(randomTensor(DType::F32, {}, 1), Kind::Tensor);
   roundTrip(randomTensor(DType::F32, {0, 3}, 1), Kind::Tensor);
-  const HostValue tensor = randomTensor(DType::F32, {2}, 1);
-  const HostValue list = HostValue::list({tensor, randomTensor(DType::F32, {3, 1}, 2)});
+  const CaseValue tensor = randomTensor(DType::F32, {2}, 1);
+  const CaseValue list = CaseValue::list({tensor, randomTensor(DType::F32, {3, 1}, 2)});
   roundTrip(list, Kind::Sequence);
-  roundTrip(HostValue::list({}), Kind::Sequence);
-  roundTrip(HostValue::list({list, list}), Kind::Sequence);
-  HostTensor keys = HostTensor::zeros(DType::String, {2});
+  roundTrip(CaseValue::list({}), Kind::Sequence);
+  roundTrip(CaseValue::list({list, list}), Kind::Sequence);
+  CaseTensor keys = CaseTensor::zeros(DType::String, {2});
   keys.strings = {"cat", "\u4e2d"};
-  const HostValue map = HostValue::map(keys, {tensor, tensor});
+  const CaseValue map = CaseValue::map(keys, {tensor, tensor});
   roundTrip(map, Kind::Map);
-  roundTrip(HostValue::list({map, map}), Kind::Sequence);
-  HostTensor numbers = HostTensor::zeros(DType::I64, {2});
+  roundTrip(CaseValue::list({map, map}), Kind::Sequence);
+  CaseTensor numbers = CaseTensor::zeros(DType::I64, {2});
   storeBits(numbers.bytes.data(), DType::I64, 1, static_cast<uint64_t>(-7));
-  roundTrip(HostValue::map(numbers, {tensor, tensor}), Kind::Map);
-  roundTrip(HostValue(), Kind::Optional);
+  roundTrip(CaseValue::map(numbers, {tensor, tensor}), Kind::Map);
+  roundTrip(CaseValue(), Kind::Optional);
   roundTrip(tensor, Kind::Optional);
   roundTrip(list, Kind::Optional);
   CHECK(!writeValueFile(folder / "v.pb", list, Kind::Tensor, diagnostics));
@@ -112,7 +112,7 @@ TEST_CASE("sparse values become dense") {
   auto value = readValueFile(folder.write("s.pb", sequence.SerializeAsString()), Kind::Sequence,
                              diagnostics);
   REQUIRE(value);
-  const HostTensor& dense = value->items.at(0).tensor;
+  const CaseTensor& dense = value->items.at(0).tensor;
   CHECK(dense.dims == std::vector<int64_t>{2, 3});
   for (int i = 0; i < 6; ++i)
     CHECK(loadDouble(dense.bytes.data(), DType::F32, i) == (i == 1 ? 5 : i == 5 ? 6 : 0));
@@ -135,14 +135,14 @@ TEST_CASE("damaged values are errors that name the file") {
 TEST_CASE("random inputs are the same everywhere") {
   // Figures that must not change from machine to machine, compiler to compiler or version to
   // version.
-  const HostTensor f = randomTensor(DType::F32, {4}, 42);
+  const CaseTensor f = randomTensor(DType::F32, {4}, 42);
   std::vector<uint32_t> bits;
   for (int i = 0; i < 4; ++i)
     bits.push_back(static_cast<uint32_t>(loadBits(f.bytes.data(), DType::F32, i)));
   CHECK(bits == std::vector<uint32_t>{0xbea07815, 0x3f749f29, 0xbddac6ac, 0xbe2f3b4d});
   CHECK(randomTensor(DType::F32, {4}, 42) == f);
   CHECK(!(randomTensor(DType::F32, {4}, 43) == f));
-  const HostTensor s = randomTensor(DType::String, {2}, 42);
+  const CaseTensor s = randomTensor(DType::String, {2}, 42);
   CHECK(s.strings == std::vector<std::string>{"cjf", "hyzgtppd"});
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("random values keep to their range") {
   for (int type = 1; type <= kLastDType; ++type) {
     const DType dtype = static_cast<DType>(type);
     INFO(dtypeName(dtype));
-    const HostTensor t = randomTensor(dtype, {1000}, 3);
+    const CaseTensor t = randomTensor(dtype, {1000}, 3);
     if (dtype == DType::String || isComplex(dtype)) continue;
     double low = 1e9, high = -1e9;
     for (int i = 0; i < 1000; ++i) {

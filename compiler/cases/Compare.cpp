@@ -47,7 +47,7 @@ struct Number { // real and imaginary part
   }
 };
 
-Number loadNumber(const HostTensor& tensor, int64_t index) {
+Number loadNumber(const CaseTensor& tensor, int64_t index) {
   const uint8_t* data = tensor.bytes.data();
   if (tensor.dtype == DType::C64)
     return {loadDouble(data, DType::F32, 2 * index), loadDouble(data, DType::F32, 2 * index + 1)};
@@ -58,7 +58,7 @@ Number loadNumber(const HostTensor& tensor, int64_t index) {
 
 /// Positions on the number line of a float format: neighbours differ by one, and minus zero is
 /// zero.
-double ulpDistance(const HostTensor& got, const HostTensor& want, int64_t index) {
+double ulpDistance(const CaseTensor& got, const CaseTensor& want, int64_t index) {
   const bool complex = isComplex(want.dtype);
   const DType part = want.dtype == DType::C64    ? DType::F32
                      : want.dtype == DType::C128 ? DType::F64
@@ -67,7 +67,7 @@ double ulpDistance(const HostTensor& got, const HostTensor& want, int64_t index)
     return std::fabs(static_cast<double>(loadBits(got.bytes.data(), part, index)) -
                      static_cast<double>(loadBits(want.bytes.data(), part, index)));
   const uint64_t signBit = uint64_t{1} << (bitWidth(part) - 1);
-  const auto place = [&](const HostTensor& t, int64_t i) {
+  const auto place = [&](const CaseTensor& t, int64_t i) {
     const uint64_t bits = loadBits(t.bytes.data(), part, i);
     const auto magnitude = static_cast<int64_t>(bits & (signBit - 1));
     return bits & signBit ? -magnitude : magnitude;
@@ -80,7 +80,7 @@ double ulpDistance(const HostTensor& got, const HostTensor& want, int64_t index)
   return worst;
 }
 
-Comparison compareStrings(const HostTensor& got, const HostTensor& want) {
+Comparison compareStrings(const CaseTensor& got, const CaseTensor& want) {
   for (size_t i = 0; i < want.strings.size(); ++i)
     if (got.strings[i] != want.strings[i])
       return fail(fmt::format("string {}: got {}, expected {}", position(want.dims, i),
@@ -88,10 +88,10 @@ Comparison compareStrings(const HostTensor& got, const HostTensor& want) {
   return {};
 }
 
-Comparison compareIntegers(const HostTensor& got, const HostTensor& want, const Rule& rule) {
+Comparison compareIntegers(const CaseTensor& got, const CaseTensor& want, const Rule& rule) {
   const int64_t count = want.elementCount();
   using Wide = __int128; // holds u64 and every difference
-  const auto load = [&](const HostTensor& t, int64_t i) -> Wide {
+  const auto load = [&](const CaseTensor& t, int64_t i) -> Wide {
     if (want.dtype == DType::U64) return loadBits(t.bytes.data(), t.dtype, i);
     return loadInt(t.bytes.data(), t.dtype, i);
   };
@@ -127,7 +127,7 @@ Comparison compareIntegers(const HostTensor& got, const HostTensor& want, const 
   return result;
 }
 
-Comparison compareFloats(const HostTensor& got, const HostTensor& want, const Rule& rule) {
+Comparison compareFloats(const CaseTensor& got, const CaseTensor& want, const Rule& rule) {
   const int64_t count = want.elementCount();
   double scale = 0; // largest finite |e|
   double worstOff = 0;
@@ -198,12 +198,12 @@ Comparison compareFloats(const HostTensor& got, const HostTensor& want, const Ru
   return result;
 }
 
-Comparison compareTensors(const HostTensor& got, const HostTensor& want, const Rule& rule) {
+Comparison compareTensors(const CaseTensor& got, const CaseTensor& want, const Rule& rule) {
   if (got.dtype != want.dtype || got.dims != want.dims)
     return fail(fmt::format("got {}, expected {}", got.typeText(), want.typeText()));
   // A damaged tensor is a bug of whoever made it, but reading past its end would be ours.
   const int64_t count = want.elementCount();
-  for (const HostTensor* t : {&got, &want})
+  for (const CaseTensor* t : {&got, &want})
     if (t->dtype == DType::String
             ? t->strings.size() != static_cast<size_t>(count)
             : static_cast<int64_t>(t->bytes.size()) != byteSize(t->dtype, count).value_or(-1))
@@ -214,7 +214,7 @@ Comparison compareTensors(const HostTensor& got, const HostTensor& want, const R
 }
 
 /// Keys by their value, whatever their width: sorted, for comparing and looking up.
-std::map<std::string, size_t> keyIndex(const HostTensor& keys) {
+std::map<std::string, size_t> keyIndex(const CaseTensor& keys) {
   std::map<std::string, size_t> index;
   for (int64_t i = 0; i < keys.elementCount(); ++i)
     index[keys.dtype == DType::String ? "'" + keys.strings[i]
@@ -232,14 +232,14 @@ void Comparison::merge(const Comparison& other) {
   if (reason.empty()) reason = other.reason;
 }
 
-Comparison compareValues(const HostValue& got, const HostValue& want, const Rule& rule) {
+Comparison compareValues(const CaseValue& got, const CaseValue& want, const Rule& rule) {
   if (got.kind != want.kind)
     return fail(fmt::format("got {}, expected {}", got.typeText(), want.typeText()));
   Comparison result;
   switch (want.kind) {
-  case HostValue::Kind::Absent: return result;
-  case HostValue::Kind::Tensor: return compareTensors(got.tensor, want.tensor, rule);
-  case HostValue::Kind::List:
+  case CaseValue::Kind::Absent: return result;
+  case CaseValue::Kind::Tensor: return compareTensors(got.tensor, want.tensor, rule);
+  case CaseValue::Kind::List:
     if (got.items.size() != want.items.size())
       return fail(fmt::format("got {}, expected {}", got.typeText(), want.typeText()));
     for (size_t i = 0; i < want.items.size(); ++i) {
@@ -248,7 +248,7 @@ Comparison compareValues(const HostValue& got, const HostValue& want, const Rule
       result.merge(item);
     }
     return result;
-  case HostValue::Kind::Map: {
+  case CaseValue::Kind::Map: {
     const auto gotKeys = keyIndex(got.keys), wantKeys = keyIndex(want.keys);
     for (const auto& [key, index] : wantKeys) {
       auto it = gotKeys.find(key);

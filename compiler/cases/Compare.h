@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/cases/HostValue.h"
+#include "compiler/cases/CaseValue.h"
 
 namespace ortc {
 
@@ -42,6 +42,6 @@ struct Comparison {
   void merge(const Comparison& other);
 };
 
-Comparison compareValues(const HostValue& got, const HostValue& want, const Rule& rule);
+Comparison compareValues(const CaseValue& got, const CaseValue& want, const Rule& rule);
 
 } // namespace ortc

@@ -15,19 +15,19 @@ namespace {
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 const double kInf = std::numeric_limits<double>::infinity();
 
-HostTensor floats(DType type, std::vector<double> values) {
-  HostTensor t = HostTensor::zeros(type, {static_cast<int64_t>(values.size())});
+CaseTensor floats(DType type, std::vector<double> values) {
+  CaseTensor t = CaseTensor::zeros(type, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i)
     storeBits(t.bytes.data(), type, static_cast<int64_t>(i), encodeFloat(type, values[i]));
   return t;
 }
-HostTensor ints(DType type, std::vector<int64_t> values) {
-  HostTensor t = HostTensor::zeros(type, {static_cast<int64_t>(values.size())});
+CaseTensor ints(DType type, std::vector<int64_t> values) {
+  CaseTensor t = CaseTensor::zeros(type, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i)
     storeBits(t.bytes.data(), type, static_cast<int64_t>(i), static_cast<uint64_t>(values[i]));
   return t;
 }
-HostTensor strings(std::vector<std::string> values) {
+CaseTensor strings(std::vector<std::string> values) {
   return {DType::String, {static_cast<int64_t>(values.size())}, {}, std::move(values)};
 }
 Rule rule(const char* json) {
@@ -37,7 +37,7 @@ Rule rule(const char* json) {
   REQUIRE(expect);
   return expect->rule;
 }
-bool passes(const HostValue& got, const HostValue& want, const char* json) {
+bool passes(const CaseValue& got, const CaseValue& want, const char* json) {
   Comparison result = compareValues(got, want, rule(json));
   CHECK(result.passed == result.reason.empty());
   return result.passed;
@@ -116,12 +116,12 @@ TEST_CASE("integers are exact unless steps are allowed") {
 
 TEST_CASE("type and shape must agree") {
   CHECK(!passes(floats(DType::F32, {1}), floats(DType::F64, {1}), "{}"));
-  HostTensor column = floats(DType::F32, {1, 2});
+  CaseTensor column = floats(DType::F32, {1, 2});
   column.dims = {2, 1};
   Comparison result = compareValues(column, floats(DType::F32, {1, 2}), Rule::standard());
   CHECK(result.reason == "got f32[2,1], expected f32[2]");
-  CHECK(!passes(HostValue(), floats(DType::F32, {1}), "{}"));
-  CHECK(passes(HostValue(), HostValue(), "{}"));
+  CHECK(!passes(CaseValue(), floats(DType::F32, {1}), "{}"));
+  CHECK(passes(CaseValue(), CaseValue(), "{}"));
 }
 
 TEST_CASE("small floats are judged by their values") {
@@ -131,8 +131,8 @@ TEST_CASE("small floats are judged by their values") {
     CHECK(close({1, 2}, {1, 3}, R"({"max_rel": 0.34})", type));
   }
   CHECK(passes(floats(DType::C64, {}), floats(DType::C64, {}), "{}"));
-  HostTensor a{DType::C64, {1}, floats(DType::F32, {3, 4}).bytes, {}};
-  HostTensor b{DType::C64, {1}, floats(DType::F32, {0, 0}).bytes, {}};
+  CaseTensor a{DType::C64, {1}, floats(DType::F32, {3, 4}).bytes, {}};
+  CaseTensor b{DType::C64, {1}, floats(DType::F32, {0, 0}).bytes, {}};
   CHECK(passes(a, b, R"({"rtol": 0, "atol": 5})"));
   CHECK(!passes(a, b, R"({"rtol": 0, "atol": 4.9})"));
 }
@@ -140,27 +140,27 @@ TEST_CASE("small floats are judged by their values") {
 TEST_CASE("strings, sequences and maps") {
   CHECK(passes(strings({"a", ""}), strings({"a", ""}), "{}"));
   CHECK(!passes(strings({"a"}), strings({"b"}), R"({"rtol": 1, "atol": 1})"));
-  HostValue one = HostValue::list({floats(DType::F32, {1}), floats(DType::F32, {2})});
-  HostValue two = HostValue::list({floats(DType::F32, {1}), floats(DType::F32, {3})});
+  CaseValue one = CaseValue::list({floats(DType::F32, {1}), floats(DType::F32, {2})});
+  CaseValue two = CaseValue::list({floats(DType::F32, {1}), floats(DType::F32, {3})});
   CHECK(passes(one, one, "{}"));
   CHECK(compareValues(one, two, Rule::standard()).reason.starts_with("element 1: "));
-  CHECK(!passes(HostValue::list({}), one, "{}"));
-  HostValue map =
-      HostValue::map(strings({"x", "y"}), {floats(DType::F32, {1}), floats(DType::F32, {2})});
-  HostValue turned =
-      HostValue::map(strings({"y", "x"}), {floats(DType::F32, {2}), floats(DType::F32, {1})});
-  HostValue other =
-      HostValue::map(strings({"x", "z"}), {floats(DType::F32, {1}), floats(DType::F32, {2})});
-  HostValue more =
-      HostValue::map(strings({"x", "y", "z"}),
+  CHECK(!passes(CaseValue::list({}), one, "{}"));
+  CaseValue map =
+      CaseValue::map(strings({"x", "y"}), {floats(DType::F32, {1}), floats(DType::F32, {2})});
+  CaseValue turned =
+      CaseValue::map(strings({"y", "x"}), {floats(DType::F32, {2}), floats(DType::F32, {1})});
+  CaseValue other =
+      CaseValue::map(strings({"x", "z"}), {floats(DType::F32, {1}), floats(DType::F32, {2})});
+  CaseValue more =
+      CaseValue::map(strings({"x", "y", "z"}),
                      {floats(DType::F32, {1}), floats(DType::F32, {2}), floats(DType::F32, {2})});
   CHECK(passes(turned, map, "{}"));
   CHECK(!passes(other, map, "{}"));
   CHECK(!passes(more, map, "{}"));
   CHECK(!passes(map, more, "{}"));
   // Keys by value, not by width.
-  CHECK(passes(HostValue::map(ints(DType::I64, {-1}), {HostValue()}),
-               HostValue::map(ints(DType::I32, {-1}), {HostValue()}), "{}"));
+  CHECK(passes(CaseValue::map(ints(DType::I64, {-1}), {CaseValue()}),
+               CaseValue::map(ints(DType::I32, {-1}), {CaseValue()}), "{}"));
 }
 
 TEST_CASE("figures") {

@@ -168,7 +168,7 @@ std::string takeString(const uint8_t* at, const Header& header) {
 
 } // namespace
 
-std::optional<HostTensor> parseNpy(std::span<const uint8_t> bytes, DType wanted,
+std::optional<CaseTensor> parseNpy(std::span<const uint8_t> bytes, DType wanted,
                                    std::string_view where, Diagnostics& diagnostics) {
   const auto fail = [&](std::string_view why) {
     diagnostics.error(where, "not a usable .npy file: {}", why);
@@ -205,7 +205,7 @@ std::optional<HostTensor> parseNpy(std::span<const uint8_t> bytes, DType wanted,
       needed > bytes.size() - header.dataOffset)
     return fail(fmt::format("{} elements of {} bytes are promised but {} bytes are there", *count,
                             size, bytes.size() - header.dataOffset));
-  HostTensor tensor{*type, header.dims, {}, {}};
+  CaseTensor tensor{*type, header.dims, {}, {}};
   const uint8_t* data = bytes.data() + header.dataOffset;
   std::vector<uint8_t> elements(data, data + needed);
   if (header.order == '>' && header.kind != 'S' && size > 1) {
@@ -244,7 +244,7 @@ std::optional<HostTensor> parseNpy(std::span<const uint8_t> bytes, DType wanted,
   return tensor;
 }
 
-std::vector<uint8_t> formatNpy(const HostTensor& tensor) {
+std::vector<uint8_t> formatNpy(const CaseTensor& tensor) {
   const int64_t count = tensor.elementCount();
   std::string descr;
   std::vector<uint8_t> data;
@@ -304,14 +304,14 @@ std::vector<uint8_t> formatNpy(const HostTensor& tensor) {
   return out;
 }
 
-std::optional<HostTensor> readNpyFile(const std::string& path, DType wanted,
+std::optional<CaseTensor> readNpyFile(const std::string& path, DType wanted,
                                       Diagnostics& diagnostics) {
   Diagnostics::FileScope scope(diagnostics, path);
   std::shared_ptr<llvm::MemoryBuffer> buffer = onnx::mapFile(path, {}, diagnostics);
   return buffer ? parseNpy(onnx::bytesOf(*buffer), wanted, {}, diagnostics) : std::nullopt;
 }
 
-bool writeNpyFile(const std::string& path, const HostTensor& tensor, Diagnostics& diagnostics) {
+bool writeNpyFile(const std::string& path, const CaseTensor& tensor, Diagnostics& diagnostics) {
   const std::vector<uint8_t> bytes = formatNpy(tensor);
   std::ofstream out(path, std::ios::binary);
   out.write(reinterpret_cast<const char*>(bytes.data()),

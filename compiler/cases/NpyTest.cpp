@@ -64,7 +64,7 @@ struct Parsed {
     text = diagnostics.str();
     CHECK(tensor.has_value() == text.empty());
   }
-  std::optional<HostTensor> tensor;
+  std::optional<CaseTensor> tensor;
   std::string text;
 };
 
@@ -148,7 +148,7 @@ TEST_CASE("what cannot be used is told") {
 TEST_CASE("every type survives .npy") {
   for (int type = 1; type <= kLastDType; ++type)
     for (const std::vector<int64_t>& dims : {std::vector<int64_t>{}, {7}, {2, 3}, {0}, {1, 1, 2}}) {
-      const HostTensor tensor = randomTensor(static_cast<DType>(type), dims, 5);
+      const CaseTensor tensor = randomTensor(static_cast<DType>(type), dims, 5);
       INFO(tensor.typeText());
       const Bytes bytes = formatNpy(tensor);
       CHECK(bytes.size() >= 64);
@@ -167,8 +167,8 @@ TEST_CASE("every type survives .npy") {
 TEST_CASE(".npz, stored and deflated") {
   NamedTensors tensors;
   tensors.emplace_back("x", randomTensor(DType::F32, {3, 4}, 1));
-  tensors.emplace_back("a/b \u4e2d", HostTensor::zeros(DType::I64, {1000}));
-  tensors.emplace_back("empty", HostTensor::zeros(DType::F32, {0}));
+  tensors.emplace_back("a/b \u4e2d", CaseTensor::zeros(DType::I64, {1000}));
+  tensors.emplace_back("empty", CaseTensor::zeros(DType::F32, {0}));
   for (bool compress : {false, true}) {
     const Bytes bytes = formatNpz(tensors, compress);
     CHECK(bytes == formatNpz(tensors, compress));
@@ -192,14 +192,14 @@ TEST_CASE("an archive of numpy, with 64-bit fields") {
   REQUIRE(tensors);
   REQUIRE(tensors->size() == 2);
   CHECK(tensors->at(0).first == "a");
-  CHECK(tensors->at(0).second == HostTensor::zeros(DType::I32, {40}));
+  CHECK(tensors->at(0).second == CaseTensor::zeros(DType::I32, {40}));
   CHECK(loadDouble(tensors->at(1).second.bytes.data(), DType::F64, 0) == 3.5);
 }
 
 TEST_CASE("damaged archives end in an error or in sound tensors") {
   NamedTensors tensors;
   tensors.emplace_back("x", randomTensor(DType::F32, {30}, 1));
-  tensors.emplace_back("y", HostTensor::zeros(DType::I64, {100}));
+  tensors.emplace_back("y", CaseTensor::zeros(DType::I64, {100}));
   const Bytes whole = formatNpz(tensors, true);
   for (size_t size = 0; size < whole.size(); ++size) {
     Diagnostics diagnostics;
@@ -223,7 +223,7 @@ TEST_CASE("damaged archives end in an error or in sound tensors") {
 TEST_CASE("arrays in files") {
   TempFolder folder;
   Diagnostics diagnostics;
-  const HostTensor tensor = randomTensor(DType::F32, {3}, 1);
+  const CaseTensor tensor = randomTensor(DType::F32, {3}, 1);
   REQUIRE(writeNpyFile(folder / "a.npy", tensor, diagnostics));
   CHECK(readNpyFile(folder / "a.npy", DType::Undefined, diagnostics) == tensor);
   REQUIRE(writeNpzFile(folder / "a.npz", {{"x", tensor}}, diagnostics));

@@ -226,7 +226,7 @@ std::optional<NamedTensors> parseNpz(std::span<const uint8_t> bytes,
     name.resize(name.size() - 4);
     std::optional<std::vector<uint8_t>> data = zip.extract(member);
     if (!data) return std::nullopt;
-    std::optional<HostTensor> tensor = parseNpy(*data, wanted ? wanted(name) : DType::Undefined,
+    std::optional<CaseTensor> tensor = parseNpy(*data, wanted ? wanted(name) : DType::Undefined,
                                                 "member " + quoteName(member.name), diagnostics);
     if (!tensor) return std::nullopt;
     tensors.emplace_back(std::move(name), std::move(*tensor));

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/cases/HostValue.h"
+#include "compiler/cases/CaseValue.h"
 #include "compiler/support/Diagnostics.h"
 
 namespace ortc {
 
 /// In the archive's order; names without ".npy".
-using NamedTensors = std::vector<std::pair<std::string, HostTensor>>;
+using NamedTensors = std::vector<std::pair<std::string, CaseTensor>>;
 
 /// `wanted` tells the type that is meant where numpy has none; see parseNpy. May be null.
 std::optional<NamedTensors> parseNpz(std::span<const uint8_t> bytes,

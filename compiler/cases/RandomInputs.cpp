@@ -38,9 +38,9 @@ uint64_t randomInt(DType dtype, uint64_t random, const RandomOptions& options) {
 
 } // namespace
 
-HostTensor randomTensor(DType dtype, std::vector<int64_t> dims, uint64_t seed,
+CaseTensor randomTensor(DType dtype, std::vector<int64_t> dims, uint64_t seed,
                         const RandomOptions& options) {
-  HostTensor tensor = HostTensor::zeros(dtype, std::move(dims));
+  CaseTensor tensor = CaseTensor::zeros(dtype, std::move(dims));
   const uint64_t stream = splitmix64(seed);
   const auto random = [&](int64_t i) { return splitmix64(stream + static_cast<uint64_t>(i)); };
   const int64_t count = tensor.elementCount();
@@ -69,14 +69,14 @@ HostTensor randomTensor(DType dtype, std::vector<int64_t> dims, uint64_t seed,
   return tensor;
 }
 
-std::optional<HostValue> randomValue(const onnx::Type& type,
+std::optional<CaseValue> randomValue(const onnx::Type& type,
                                      const std::map<std::string, int64_t>& sizes, uint64_t seed,
                                      const RandomOptions& options) {
   using Kind = onnx::Type::Kind;
-  const auto elements = [&](int count) -> std::optional<std::vector<HostValue>> {
-    std::vector<HostValue> items;
+  const auto elements = [&](int count) -> std::optional<std::vector<CaseValue>> {
+    std::vector<CaseValue> items;
     for (int i = 0; i < count; ++i) {
-      std::optional<HostValue> item =
+      std::optional<CaseValue> item =
           randomValue(*type.element, sizes, splitmix64(seed + i), options);
       if (!item) return std::nullopt;
       items.push_back(std::move(*item));
@@ -101,20 +101,20 @@ std::optional<HostValue> randomValue(const onnx::Type& type,
   }
   case Kind::Sequence: {
     auto items = elements(2);
-    return items ? std::optional(HostValue::list(std::move(*items))) : std::nullopt;
+    return items ? std::optional(CaseValue::list(std::move(*items))) : std::nullopt;
   }
   case Kind::Optional: return randomValue(*type.element, sizes, seed, options);
   case Kind::Map: {
     auto items = elements(3);
     if (!items || (type.dtype != DType::String && !isInteger(type.dtype))) return std::nullopt;
-    HostTensor keys = HostTensor::zeros(type.dtype, {3});
+    CaseTensor keys = CaseTensor::zeros(type.dtype, {3});
     for (int i = 0; i < 3; ++i) {
       if (type.dtype == DType::String)
         keys.strings[i] = std::string(1, static_cast<char>('a' + i));
       else
         storeBits(keys.bytes.data(), type.dtype, i, i);
     }
-    return HostValue::map(std::move(keys), std::move(*items));
+    return CaseValue::map(std::move(keys), std::move(*items));
   }
   case Kind::None:
   case Kind::Opaque: return std::nullopt;
@@ -122,13 +122,13 @@ std::optional<HostValue> randomValue(const onnx::Type& type,
   return std::nullopt;
 }
 
-std::optional<std::vector<HostValue>> randomInputs(const onnx::Graph& graph,
+std::optional<std::vector<CaseValue>> randomInputs(const onnx::Graph& graph,
                                                    const std::map<std::string, int64_t>& sizes,
                                                    uint64_t seed, Diagnostics& diagnostics,
                                                    const RandomOptions& options) {
-  std::vector<HostValue> values;
+  std::vector<CaseValue> values;
   for (const onnx::ValueInfo* input : graph.dataInputs()) {
-    std::optional<HostValue> value =
+    std::optional<CaseValue> value =
         randomValue(input->type, sizes, splitmix64(seed + values.size()), options);
     if (!value) {
       diagnostics.error("input " + quoteName(input->name), "no random value can be made for {}",

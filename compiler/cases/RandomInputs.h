@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/cases/HostValue.h"
+#include "compiler/cases/CaseValue.h"
 #include "compiler/import/Model.h"
 #include "compiler/support/Diagnostics.h"
 
@@ -20,18 +20,18 @@ struct RandomOptions {
   int64_t intLow = 0, intHigh = 4;
 };
 
-HostTensor randomTensor(DType dtype, std::vector<int64_t> dims, uint64_t seed,
+CaseTensor randomTensor(DType dtype, std::vector<int64_t> dims, uint64_t seed,
                         const RandomOptions& options = {});
 
 /// A value of a model's type: sequences of two elements, optionals present, maps of three. Named
 /// dimensions are looked up in `sizes`; those not there and unknown ones are 1. None for types
 /// without element type or rank.
-std::optional<HostValue> randomValue(const onnx::Type& type,
+std::optional<CaseValue> randomValue(const onnx::Type& type,
                                      const std::map<std::string, int64_t>& sizes, uint64_t seed,
                                      const RandomOptions& options = {});
 
 /// One for each of Graph::dataInputs(). An input depends on the seed and on its position only.
-std::optional<std::vector<HostValue>> randomInputs(const onnx::Graph& graph,
+std::optional<std::vector<CaseValue>> randomInputs(const onnx::Graph& graph,
                                                    const std::map<std::string, int64_t>& sizes,
                                                    uint64_t seed, Diagnostics& diagnostics,
                                                    const RandomOptions& options = {});

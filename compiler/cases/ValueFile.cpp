@@ -30,33 +30,33 @@ class ValueReader {
 public:
   ValueReader(onnx::TensorReader& tensors, Diagnostics& diagnostics)
       : tensors(tensors), diagnostics(diagnostics) {}
-  std::optional<HostValue> read(onnx_proto::TensorProto& proto);
-  std::optional<HostValue> read(onnx_proto::SparseTensorProto& proto);
-  std::optional<HostValue> read(onnx_proto::SequenceProto& proto);
-  std::optional<HostValue> read(onnx_proto::MapProto& proto);
-  std::optional<HostValue> read(onnx_proto::OptionalProto& proto);
+  std::optional<CaseValue> read(onnx_proto::TensorProto& proto);
+  std::optional<CaseValue> read(onnx_proto::SparseTensorProto& proto);
+  std::optional<CaseValue> read(onnx_proto::SequenceProto& proto);
+  std::optional<CaseValue> read(onnx_proto::MapProto& proto);
+  std::optional<CaseValue> read(onnx_proto::OptionalProto& proto);
 
 private:
-  template <typename Protos> std::optional<HostValue> readList(Protos* protos);
-  static HostTensor own(onnx::TensorData tensor);
+  template <typename Protos> std::optional<CaseValue> readList(Protos* protos);
+  static CaseTensor own(onnx::TensorData tensor);
   onnx::TensorReader& tensors;
   Diagnostics& diagnostics;
 };
 
-HostTensor ValueReader::own(onnx::TensorData tensor) {
+CaseTensor ValueReader::own(onnx::TensorData tensor) {
   return {tensor.dtype,
           std::move(tensor.dims),
           {tensor.bytes.begin(), tensor.bytes.end()},
           std::move(tensor.strings)};
 }
 
-std::optional<HostValue> ValueReader::read(onnx_proto::TensorProto& proto) {
+std::optional<CaseValue> ValueReader::read(onnx_proto::TensorProto& proto) {
   std::optional<onnx::TensorData> tensor = tensors.read(proto, {});
   if (!tensor) return std::nullopt;
   return own(std::move(*tensor));
 }
 
-std::optional<HostValue> ValueReader::read(onnx_proto::SparseTensorProto& proto) {
+std::optional<CaseValue> ValueReader::read(onnx_proto::SparseTensorProto& proto) {
   std::optional<onnx::SparseTensor> sparse = tensors.read(proto, {});
   if (!sparse) return std::nullopt;
   const std::optional<int64_t> count = elementCount(sparse->dims);
@@ -66,7 +66,7 @@ std::optional<HostValue> ValueReader::read(onnx_proto::SparseTensorProto& proto)
                       shapedName(sparse->values.dtype, sparse->dims));
     return std::nullopt;
   }
-  HostTensor dense = HostTensor::zeros(sparse->values.dtype, sparse->dims);
+  CaseTensor dense = CaseTensor::zeros(sparse->values.dtype, sparse->dims);
   const bool flat = sparse->indices.dims.size() == 1;
   const int64_t rank = flat ? 1 : static_cast<int64_t>(sparse->dims.size());
   for (int64_t k = 0; k < sparse->values.elementCount(); ++k) {
@@ -85,17 +85,17 @@ std::optional<HostValue> ValueReader::read(onnx_proto::SparseTensorProto& proto)
   return dense;
 }
 
-template <typename Protos> std::optional<HostValue> ValueReader::readList(Protos* protos) {
-  std::vector<HostValue> items;
+template <typename Protos> std::optional<CaseValue> ValueReader::readList(Protos* protos) {
+  std::vector<CaseValue> items;
   for (auto& proto : *protos) {
-    std::optional<HostValue> item = read(proto);
+    std::optional<CaseValue> item = read(proto);
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
   }
-  return HostValue::list(std::move(items));
+  return CaseValue::list(std::move(items));
 }
 
-std::optional<HostValue> ValueReader::read(onnx_proto::SequenceProto& proto) {
+std::optional<CaseValue> ValueReader::read(onnx_proto::SequenceProto& proto) {
   switch (proto.elem_type()) {
   case Tensor: return readList(proto.mutable_tensor_values());
   case SparseTensor: return readList(proto.mutable_sparse_tensor_values());
@@ -108,16 +108,16 @@ std::optional<HostValue> ValueReader::read(onnx_proto::SequenceProto& proto) {
   }
 }
 
-std::optional<HostValue> ValueReader::read(onnx_proto::MapProto& proto) {
-  std::optional<HostValue> values = read(*proto.mutable_values());
+std::optional<CaseValue> ValueReader::read(onnx_proto::MapProto& proto) {
+  std::optional<CaseValue> values = read(*proto.mutable_values());
   if (!values) return std::nullopt;
   const std::optional<DType> type = dtypeFromOnnx(proto.key_type());
-  HostTensor keys;
+  CaseTensor keys;
   if (type == DType::String) {
-    keys = HostTensor::zeros(DType::String, {proto.string_keys_size()});
+    keys = CaseTensor::zeros(DType::String, {proto.string_keys_size()});
     keys.strings.assign(proto.string_keys().begin(), proto.string_keys().end());
   } else if (type && isInteger(*type) && !isSubByte(*type)) {
-    keys = HostTensor::zeros(*type, {proto.keys_size()});
+    keys = CaseTensor::zeros(*type, {proto.keys_size()});
     for (int i = 0; i < proto.keys_size(); ++i)
       storeBits(keys.bytes.data(), *type, i, static_cast<uint64_t>(proto.keys(i)));
   } else {
@@ -130,12 +130,12 @@ std::optional<HostValue> ValueReader::read(onnx_proto::MapProto& proto) {
                       values->items.size());
     return std::nullopt;
   }
-  return HostValue::map(std::move(keys), std::move(values->items));
+  return CaseValue::map(std::move(keys), std::move(values->items));
 }
 
-std::optional<HostValue> ValueReader::read(onnx_proto::OptionalProto& proto) {
+std::optional<CaseValue> ValueReader::read(onnx_proto::OptionalProto& proto) {
   switch (proto.elem_type()) {
-  case Undefined: return HostValue();
+  case Undefined: return CaseValue();
   case Tensor: return read(*proto.mutable_tensor_value());
   case SparseTensor: return read(*proto.mutable_sparse_tensor_value());
   case Sequence: return read(*proto.mutable_sequence_value());
@@ -148,7 +148,7 @@ std::optional<HostValue> ValueReader::read(onnx_proto::OptionalProto& proto) {
 }
 
 template <typename Proto>
-std::optional<HostValue> parseAndRead(onnx::FileSet& files, const onnx::ScannedMessage& message,
+std::optional<CaseValue> parseAndRead(onnx::FileSet& files, const onnx::ScannedMessage& message,
                                       Diagnostics& diagnostics) {
   Proto proto;
   google::protobuf::io::CodedInputStream input(
@@ -161,7 +161,7 @@ std::optional<HostValue> parseAndRead(onnx::FileSet& files, const onnx::ScannedM
   return ValueReader(tensors, diagnostics).read(proto);
 }
 
-void fill(onnx_proto::TensorProto& proto, const HostTensor& tensor) {
+void fill(onnx_proto::TensorProto& proto, const CaseTensor& tensor) {
   proto.mutable_dims()->Add(tensor.dims.begin(), tensor.dims.end());
   proto.set_data_type(static_cast<int>(tensor.dtype));
   for (const std::string& text : tensor.strings)
@@ -169,51 +169,51 @@ void fill(onnx_proto::TensorProto& proto, const HostTensor& tensor) {
   if (tensor.dtype != DType::String) proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
 }
 
-void fill(onnx_proto::MapProto& proto, const HostValue& value);
+void fill(onnx_proto::MapProto& proto, const CaseValue& value);
 
-void fill(onnx_proto::SequenceProto& proto, const HostValue& value) {
+void fill(onnx_proto::SequenceProto& proto, const CaseValue& value) {
   proto.set_elem_type(Tensor); // of an empty one too: what else it could hold it does not say
-  for (const HostValue& item : value.items)
+  for (const CaseValue& item : value.items)
     switch (item.kind) {
-    case HostValue::Kind::Tensor: fill(*proto.add_tensor_values(), item.tensor); break;
-    case HostValue::Kind::List:
+    case CaseValue::Kind::Tensor: fill(*proto.add_tensor_values(), item.tensor); break;
+    case CaseValue::Kind::List:
       proto.set_elem_type(Sequence);
       fill(*proto.add_sequence_values(), item);
       break;
-    case HostValue::Kind::Map:
+    case CaseValue::Kind::Map:
       proto.set_elem_type(Map);
       fill(*proto.add_map_values(), item);
       break;
-    case HostValue::Kind::Absent:
+    case CaseValue::Kind::Absent:
       proto.set_elem_type(Optional);
       proto.add_optional_values();
       break;
     }
 }
 
-void fill(onnx_proto::MapProto& proto, const HostValue& value) {
+void fill(onnx_proto::MapProto& proto, const CaseValue& value) {
   proto.set_key_type(static_cast<int>(value.keys.dtype));
   for (const std::string& key : value.keys.strings)
     proto.add_string_keys(key);
   if (value.keys.dtype != DType::String)
     for (int64_t i = 0; i < value.keys.elementCount(); ++i)
       proto.add_keys(loadInt(value.keys.bytes.data(), value.keys.dtype, i));
-  HostValue values = HostValue::list(value.items);
+  CaseValue values = CaseValue::list(value.items);
   fill(*proto.mutable_values(), values);
 }
 
-void fill(onnx_proto::OptionalProto& proto, const HostValue& value) {
+void fill(onnx_proto::OptionalProto& proto, const CaseValue& value) {
   switch (value.kind) {
-  case HostValue::Kind::Absent: proto.set_elem_type(Undefined); break;
-  case HostValue::Kind::Tensor:
+  case CaseValue::Kind::Absent: proto.set_elem_type(Undefined); break;
+  case CaseValue::Kind::Tensor:
     proto.set_elem_type(Tensor);
     fill(*proto.mutable_tensor_value(), value.tensor);
     break;
-  case HostValue::Kind::List:
+  case CaseValue::Kind::List:
     proto.set_elem_type(Sequence);
     fill(*proto.mutable_sequence_value(), value);
     break;
-  case HostValue::Kind::Map:
+  case CaseValue::Kind::Map:
     proto.set_elem_type(Map);
     fill(*proto.mutable_map_value(), value);
     break;
@@ -222,12 +222,12 @@ void fill(onnx_proto::OptionalProto& proto, const HostValue& value) {
 
 } // namespace
 
-std::optional<HostValue> readValueFile(const std::string& path, onnx::Type::Kind kind,
+std::optional<CaseValue> readValueFile(const std::string& path, onnx::Type::Kind kind,
                                        Diagnostics& diagnostics) {
   Diagnostics::FileScope scope(diagnostics, path);
   std::shared_ptr<onnx::FileSet> files = onnx::FileSet::open(path, diagnostics);
   if (!files) return std::nullopt;
-  const auto read = [&]<typename Proto>(onnx::RootMessage root) -> std::optional<HostValue> {
+  const auto read = [&]<typename Proto>(onnx::RootMessage root) -> std::optional<CaseValue> {
     auto message = onnx::scanMessage(files->main().bytes, root, diagnostics);
     if (!message) return std::nullopt;
     return parseAndRead<Proto>(*files, *message, diagnostics);
@@ -243,7 +243,7 @@ std::optional<HostValue> readValueFile(const std::string& path, onnx::Type::Kind
   }
 }
 
-bool writeValueFile(const std::string& path, const HostValue& value, onnx::Type::Kind kind,
+bool writeValueFile(const std::string& path, const CaseValue& value, onnx::Type::Kind kind,
                     Diagnostics& diagnostics) {
   Diagnostics::FileScope scope(diagnostics, path);
   std::string bytes;
@@ -255,9 +255,9 @@ bool writeValueFile(const std::string& path, const HostValue& value, onnx::Type:
   };
   if (kind == Kind::Optional)
     serialise(onnx_proto::OptionalProto(), value);
-  else if (kind == Kind::Sequence && value.kind == HostValue::Kind::List)
+  else if (kind == Kind::Sequence && value.kind == CaseValue::Kind::List)
     serialise(onnx_proto::SequenceProto(), value);
-  else if (kind == Kind::Map && value.kind == HostValue::Kind::Map)
+  else if (kind == Kind::Map && value.kind == CaseValue::Kind::Map)
     serialise(onnx_proto::MapProto(), value);
   else if (value.isTensor() && kind != Kind::Sequence && kind != Kind::Map)
     serialise(onnx_proto::TensorProto(), value.tensor);

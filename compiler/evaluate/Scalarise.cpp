@@ -65,6 +65,7 @@ public:
     return record(b.create<tensor::FromElementsOp>(loc, type, elements))->getResult(0);
   }
 
+  ArrayRef<Operation*> operations() const { return created; }
   void undo() {
     for (Operation* op : llvm::reverse(created)) op->erase();
   }
@@ -295,9 +296,14 @@ private:
 
 Value tryScalarise(OpBuilder& b, Operation* op) {
   if (op->getNumResults() != 1) return {};
-  Scalariser s(b, op->getLoc());
+  // Much of what is tried is erased at once, so a rewrite driver that listens hears only of what stays.
+  OpBuilder silent(b.getContext());
+  silent.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+  Scalariser s(silent, op->getLoc());
   Value v = s.run(op);
   if (!v) s.undo();
+  else if (OpBuilder::Listener* listener = b.getListener())
+    for (Operation* made : s.operations()) listener->notifyOperationInserted(made, {});
   return v;
 }
 

@@ -176,6 +176,45 @@ OpFoldResult minSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y
   return fold2<arith::MinSIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return std::min(p, q); });
 }
 
+/// Null when a leaf is neither an index value nor a constant.
+static OpFoldResult liftToIndex(OpBuilder& b, Location loc, Value v, unsigned depth) {
+  if (v.getType().isIndex()) return v;
+  if (auto c = getConstantIntValue(v)) return b.getIndexAttr(*c);
+  Operation* op = v.getDefiningOp();
+  if (!op || depth > 32) return {};
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op)) return cast.getIn().getType().isIndex() ? OpFoldResult(cast.getIn()) : OpFoldResult();
+  if (v.getType().getIntOrFloatBitWidth() < 32) return {};
+  if (isa<arith::ExtSIOp, arith::TruncIOp>(op)) return liftToIndex(b, loc, op->getOperand(0), depth + 1);
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+           arith::MaxSIOp, arith::MinSIOp, arith::RemSIOp, arith::SelectOp>(op))
+    return {};
+  bool select = isa<arith::SelectOp>(op);
+  OpFoldResult x = liftToIndex(b, loc, op->getOperand(select ? 1 : 0), depth + 1);
+  OpFoldResult y = x ? liftToIndex(b, loc, op->getOperand(select ? 2 : 1), depth + 1) : OpFoldResult();
+  if (!x || !y) return {};
+  if (isa<arith::AddIOp>(op)) return addSizes(b, loc, x, y);
+  if (isa<arith::SubIOp>(op)) return subSizes(b, loc, x, y);
+  if (isa<arith::MulIOp>(op)) return mulSizes(b, loc, x, y);
+  if (isa<arith::MaxSIOp>(op)) return maxSizes(b, loc, x, y);
+  if (isa<arith::MinSIOp>(op)) return minSizes(b, loc, x, y);
+  auto divisor = constantSize(y);
+  bool plain = divisor && *divisor > 0;
+  if (isa<arith::FloorDivSIOp>(op) && plain) return floorDivSizes(b, loc, x, y);
+  if (isa<arith::CeilDivSIOp>(op) && plain) return ceilDivSizes(b, loc, x, y);
+  if (isa<arith::DivSIOp>(op) && plain && indexRange(x).first >= 0) return floorDivSizes(b, loc, x, y);
+  Value vx = sizeValue(b, loc, x), vy = sizeValue(b, loc, y);
+  if (select) return b.createOrFold<arith::SelectOp>(loc, op->getOperand(0), vx, vy);
+  if (isa<arith::DivSIOp>(op)) return b.createOrFold<arith::DivSIOp>(loc, vx, vy);
+  if (isa<arith::RemSIOp>(op)) return b.createOrFold<arith::RemSIOp>(loc, vx, vy);
+  if (isa<arith::FloorDivSIOp>(op)) return b.createOrFold<arith::FloorDivSIOp>(loc, vx, vy);
+  return b.createOrFold<arith::CeilDivSIOp>(loc, vx, vy);
+}
+
+OpFoldResult asSize(OpBuilder& b, Location loc, Value integer) {
+  if (OpFoldResult lifted = liftToIndex(b, loc, integer, 0)) return lifted;
+  return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), integer);
+}
+
 Value getDim(Operation* function, StringRef name, int64_t min, int64_t max) {
   Block& entry = function->getRegion(0).front();
   for (Operation& op : entry) {

@@ -45,6 +45,10 @@ mlir::OpFoldResult maxSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFold
 mlir::OpFoldResult minSizes(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult x, mlir::OpFoldResult y);
 mlir::Value sizeValue(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult size);
 
+/// An integer scalar as a size. Looks through casts and arithmetic down to index values and constants, so that what a
+/// model computes from Shape in i64 (or i32: sizes beyond it are refused anyway) is the same value as the size itself.
+mlir::OpFoldResult asSize(mlir::OpBuilder& b, mlir::Location loc, mlir::Value integer);
+
 /// The `ortc.dim` of this name in the function, made at its start when absent.
 mlir::Value getDim(mlir::Operation* function, llvm::StringRef name, int64_t min = 0, int64_t max = INT64_MAX);
 

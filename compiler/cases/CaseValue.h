@@ -12,7 +12,7 @@
 
 namespace ortc {
 
-struct HostTensor {
+struct CaseTensor {
   DType dtype = DType::Undefined;
   std::vector<int64_t> dims;
   /// Packed, little-endian, row-major, as ONNX's raw_data: byteSize(dtype, elementCount()) bytes.
@@ -22,27 +22,27 @@ struct HostTensor {
 
   int64_t elementCount() const { return ortc::elementCount(dims).value_or(0); }
   std::string typeText() const { return shapedName(dtype, dims); }
-  bool operator==(const HostTensor&) const = default;
+  bool operator==(const CaseTensor&) const = default;
 
   /// Zero-filled, or empty strings.
-  static HostTensor zeros(DType dtype, std::vector<int64_t> dims);
+  static CaseTensor zeros(DType dtype, std::vector<int64_t> dims);
 };
 
-struct HostValue {
+struct CaseValue {
   enum class Kind : uint8_t { Absent, Tensor, List, Map };
   Kind kind = Kind::Absent; // an optional without a value
-  HostTensor tensor;
-  std::vector<HostValue> items; // elements of a List; values of a Map, in the order of its keys
-  HostTensor keys;              // of a Map: rank 1, integers or strings
+  CaseTensor tensor;
+  std::vector<CaseValue> items; // elements of a List; values of a Map, in the order of its keys
+  CaseTensor keys;              // of a Map: rank 1, integers or strings
 
-  HostValue() = default;
-  HostValue(HostTensor t) : kind(Kind::Tensor), tensor(std::move(t)) {}
-  static HostValue list(std::vector<HostValue> items);
-  static HostValue map(HostTensor keys, std::vector<HostValue> values);
+  CaseValue() = default;
+  CaseValue(CaseTensor t) : kind(Kind::Tensor), tensor(std::move(t)) {}
+  static CaseValue list(std::vector<CaseValue> items);
+  static CaseValue map(CaseTensor keys, std::vector<CaseValue> values);
 
   bool isAbsent() const { return kind == Kind::Absent; }
   bool isTensor() const { return kind == Kind::Tensor; }
-  bool operator==(const HostValue&) const = default;
+  bool operator==(const CaseValue&) const = default;
   /// "f32[2,3]", "seq of 3 (f32[2], ...)", "map of 2", "absent".
   std::string typeText() const;
 };

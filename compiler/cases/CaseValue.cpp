@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/cases/HostValue.h"
+#include "compiler/cases/CaseValue.h"
 
 namespace ortc {
 
-HostTensor HostTensor::zeros(DType dtype, std::vector<int64_t> dims) {
-  HostTensor tensor{dtype, std::move(dims), {}, {}};
+CaseTensor CaseTensor::zeros(DType dtype, std::vector<int64_t> dims) {
+  CaseTensor tensor{dtype, std::move(dims), {}, {}};
   const int64_t count = tensor.elementCount();
   if (dtype == DType::String)
     tensor.strings.resize(count);
@@ -13,22 +13,22 @@ HostTensor HostTensor::zeros(DType dtype, std::vector<int64_t> dims) {
   return tensor;
 }
 
-HostValue HostValue::list(std::vector<HostValue> items) {
-  HostValue value;
+CaseValue CaseValue::list(std::vector<CaseValue> items) {
+  CaseValue value;
   value.kind = Kind::List;
   value.items = std::move(items);
   return value;
 }
 
-HostValue HostValue::map(HostTensor keys, std::vector<HostValue> values) {
-  HostValue value;
+CaseValue CaseValue::map(CaseTensor keys, std::vector<CaseValue> values) {
+  CaseValue value;
   value.kind = Kind::Map;
   value.keys = std::move(keys);
   value.items = std::move(values);
   return value;
 }
 
-std::string HostValue::typeText() const {
+std::string CaseValue::typeText() const {
   switch (kind) {
   case Kind::Absent: return "absent";
   case Kind::Tensor: return tensor.typeText();

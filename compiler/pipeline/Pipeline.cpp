@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/passes/FormKernels.h"
+#include "compiler/passes/Passes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace ortc {
+
+std::vector<std::string> stageNames() { return {"import", "simplify", "kernels", "select", "program"}; }
+
+namespace {
+
+/// MLIR's diagnostics as ours: the location's name is the node.
+class DiagnosticBridge {
+public:
+  DiagnosticBridge(MLIRContext& context, Diagnostics& diagnostics)
+      : handler(&context, [&diagnostics](mlir::Diagnostic& d) {
+          std::string where;
+          d.getLocation()->walk([&](Location l) {
+            if (auto name = dyn_cast<NameLoc>(l); name && where.empty()) where = name.getName().str();
+            return WalkResult::advance();
+          });
+          Severity severity = d.getSeverity() == DiagnosticSeverity::Error ? Severity::Error
+                              : d.getSeverity() == DiagnosticSeverity::Warning ? Severity::Warning : Severity::Remark;
+          auto& made = diagnostics.report(severity, where, d.str());
+          for (mlir::Diagnostic& note : d.getNotes()) made.note("{}", note.str());
+          return success();
+        }) {}
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+class Stages {
+public:
+  Stages(ModuleOp module, const PipelineOptions& options, Diagnostics& diagnostics) : module(module), options(options), diagnostics(diagnostics) {}
+
+  /// Runs one stage; false: stop (an error, or the stage that was asked for).
+  bool run(StringRef name, llvm::function_ref<LogicalResult()> stage) {
+    if (failed(stage())) {
+      if (!diagnostics.hasErrors()) diagnostics.error("", "stage '{}' failed without saying why; this is a fault of ortc", name.str());
+      return false;
+    }
+    if (options.printChanged) {
+      std::string now;
+      llvm::raw_string_ostream os(now);
+      module->print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(16));
+      if (now != before) llvm::errs() << "// ---- after " << name << " ----\n" << now << "\n";
+      else llvm::errs() << "// ---- " << name << " changed nothing ----\n";
+      before = now;
+    }
+    return options.emitIr != name;
+  }
+
+private:
+  ModuleOp module;
+  const PipelineOptions& options;
+  Diagnostics& diagnostics;
+  std::string before;
+};
+
+LogicalResult simplify(ModuleOp module) {
+  PassManager pm(module.getContext());
+  pm.enableVerifier(true);
+  // Folding first makes shapes constant, which simplification needs; simplification makes more constants.
+  pm.addPass(createSimplifyPass());
+  pm.addPass(createFoldConstantsPass());
+  pm.addPass(createSimplifyPass());
+  return pm.run(module);
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> buildTensorIr(const onnx::OnnxFile& file, MLIRContext& context, const PipelineOptions& options, Diagnostics& diagnostics) {
+  DiagnosticBridge bridge(context, diagnostics);
+  OwningOpRef<ModuleOp> module = importModel(file, context, options.import, diagnostics);
+  if (!module) return nullptr;
+  Stages stages(*module, options, diagnostics);
+  if (!stages.run("import", [&] { return verify(*module); })) return diagnostics.hasErrors() ? nullptr : std::move(module);
+  if (!stages.run("simplify", [&] { return simplify(*module); }) && diagnostics.hasErrors()) return nullptr;
+  return module;
+}
+
+std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContext& context, const TargetInfo& target,
+                                          const PipelineOptions& options, Diagnostics& diagnostics) {
+  PipelineResult result;
+  // 1. import: ONNX to tensor IR. 2. simplify: constants folded, structure recognised.
+  result.module = buildTensorIr(file, context, options, diagnostics);
+  if (!result.module) return std::nullopt;
+  if (options.emitIr == "import" || options.emitIr == "simplify") return result;
+  DiagnosticBridge bridge(context, diagnostics);
+  ModuleOp module = *result.module;
+  Stages stages(module, options, diagnostics);
+  auto done = [&](bool goOn) { return !goOn; };
+  auto answer = [&]() -> std::optional<PipelineResult> {
+    if (diagnostics.hasErrors()) return std::nullopt;
+    return std::move(result);
+  };
+  // 3. kernels: what is computed together. After all rewriting of tensor IR; nothing later looks into a kernel but to
+  //    write it.
+  if (done(stages.run("kernels", [&] {
+        formKernels(module.lookupSymbol<func::FuncOp>("main"));
+        return verify(module);
+      })))
+    return answer();
+  // 4. select: the target's row for each kernel.
+  if (done(stages.run("select", [&] {
+        selectKernels(module, target);
+        if (options.explain) result.explanation = explainChoices(module);
+        return success();
+      })))
+    return answer();
+  // 5. program: places, offsets, packed weights, loops; then the target's own small rewrites.
+  stages.run("program", [&]() -> LogicalResult {
+    ProgramOptions program;
+    program.alignment = target.alignment();
+    program.schedule = [&](KernelOp k) { return target.schedule(k); };
+    program.writeChoice = [&](KernelOp k, ModuleOp m, StridesOf strides, Weights& w) { return target.writeChoice(k, m, strides, w); };
+    FailureOr<ProgramFacts> facts = buildProgram(module, program);
+    if (failed(facts)) return failure();
+    result.facts = std::move(*facts);
+    if (failed(verify(module)) || failed(target.legalise(module))) return failure();
+    return success();
+  });
+  return answer();
+}
+
+} // namespace ortc
