@@ -25,12 +25,19 @@ SmallVector<Value> withSizes(OpBuilder& b, ArrayRef<Tensor> tensors) {
 
 std::vector<Tensor> buildIf(OpBuilder& b, Location loc, Value condition, llvm::function_ref<std::vector<Tensor>()> then,
                             llvm::function_ref<std::vector<Tensor>()> otherwise) {
-  // Branches are built in regions of their own: the result types are only known afterwards.
-  Region regions[2];
+  // The result types are only known when the branches are built, so they are built in a throw-away op first. (It stands
+  // in the function: what folds inside of a branch looks at the regions around it.)
+  OperationState holderState(loc, scf::IfOp::getOperationName());
+  holderState.addOperands(condition);
+  holderState.addRegion(), holderState.addRegion();
+  struct Holder {
+    Operation* op;
+    ~Holder() { op->erase(); }
+  } holder{b.create(holderState)};
+  auto regions = holder.op->getRegions();
   std::vector<Tensor> results[2];
   for (int i : {0, 1}) {
     OpBuilder::InsertionGuard guard(b);
-    // A region without a parent has no context for folding to look at, so it hangs in a throw-away op.
     b.createBlock(&regions[i]);
     results[i] = i == 0 ? then() : otherwise();
   }

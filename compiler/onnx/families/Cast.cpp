@@ -69,6 +69,9 @@ static Tensor convert(NodeBuilder& n, Tensor x, DType to) {
     if (!c) n.error("casting between strings and numbers is only supported for constants");
     return to == DType::String ? constantToStrings(n, *c, x.dtype) : constantFromStrings(n, *c, to);
   }
+  // Integers of 4 and 2 bits keep the low bits of the integer part.
+  if (isFloat(x.dtype) && isInteger(to) && bitWidth(to) < 8)
+    return n.map(x, to, [&](Scalar v) { return n.cast(n.cast(v, DType::I32), to); });
   // Numbers beyond the range of an 8-bit float become its largest number, or (saturate = 0) NaN or infinity.
   bool saturate = n.intAttr("saturate", 1) != 0;
   if (!isF8(to) || !saturate) return n.castTo(x, to);

@@ -134,8 +134,7 @@ ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
     }
     Size full = (in[i + 2] - n.size(1)) * n.size(strides[i]) + n.size(more[i] + extent);
     Size total = wanted.empty() ? n.size(more[i] + extent - strides[i]) : full - n.size(wanted[i]);
-    total = nonNegative(total);
-    Size half = total / n.size(2);
+    Size half = total / n.size(2); // rounded down, also when there is less than nothing to cut off
     padBegin.push_back(mode == "SAME_UPPER" ? half : total - half);
     padEnd.push_back(total - padBegin.back());
   }
