@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lower/LowerKernel.h"
 #include "compiler/lower/Vectorise.h"
+#include "compiler/support/Names.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/IR/Dominance.h"
@@ -13,6 +14,9 @@ namespace ortc {
 
 std::string wishName(Value value) {
   if (auto dim = value.getDefiningOp<DimOp>()) return dim.getName().str();
+  if (auto arg = dyn_cast<BlockArgument>(value))
+    if (auto function = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp()))
+      if (auto name = function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "ortc.name")) return name.getValue().str();
   std::string found;
   value.getLoc()->walk([&](Location l) {
     if (auto name = dyn_cast<NameLoc>(l); name && found.empty()) found = name.getName().str();
@@ -24,6 +28,48 @@ std::string wishName(Value value) {
   return "";
 }
 
+/// The nodes of a kernel's ops, in order: "node '/fc1/Gemm' (Gemm, opset 13)".
+static SmallVector<StringAttr> nodesOf(KernelOp kernel) {
+  SmallVector<StringAttr> nodes;
+  auto add = [&](Operation* op) {
+    op->getLoc()->walk([&](Location l) {
+      if (auto name = dyn_cast<NameLoc>(l))
+        if (!llvm::is_contained(nodes, name.getName())) nodes.push_back(name.getName());
+      return WalkResult::advance();
+    });
+  };
+  kernel.getBody().walk([&](Operation* op) {
+    if (op->getNumResults() && isa<TensorType>(op->getResult(0).getType()) && !isa<tensor::EmptyOp, linalg::FillOp, arith::ConstantOp>(op)) add(op);
+  });
+  if (nodes.empty()) add(kernel);
+  return nodes;
+}
+
+/// "fc1_gemm_relu" for nodes '/fc1/Gemm' (Gemm) and '/fc1/Relu' (Relu): where the first node is in the model, and what
+/// is computed. Equal kernels of other nodes share the function, so the name is that of the first.
+static std::string functionName(KernelOp kernel) {
+  std::string place, operators;
+  unsigned count = 0;
+  for (StringAttr node : nodesOf(kernel)) {
+    StringRef text = node.getValue();
+    StringRef type = text.rsplit('(').second.take_until([](char c) { return c == ',' || c == ')'; });
+    if (size_t dot = type.rfind('.'); dot != StringRef::npos) type = type.drop_front(dot + 1);
+    if (count == 0 && text.consume_front("node '")) {
+      StringRef name = text.take_until([](char c) { return c == '\''; });
+      // The last part of an exporter's path is the operator again.
+      StringRef head = name.rsplit('/').first, tail = name.rsplit('/').second;
+      if (!tail.empty() && tail.take_front(type.size()).equals_insensitive(type)) name = head;
+      place = name.trim('/').str();
+    }
+    if (type.empty() || StringRef(operators).ends_with("_" + type.lower())) continue;
+    if (++count <= 4) operators += "_" + type.lower();
+  }
+  if (count > 4) operators += "_more";
+  if (kernel->hasAttr("ortc.copy")) operators = "_copy";
+  if (place.empty() && !operators.empty()) operators.erase(0, 1);
+  return legaliseIdentifier(place + operators, "kernel");
+}
+
 static MemRefType bufferType(Value tensor) {
   return MemRefType::get({ShapedType::kDynamic}, cast<RankedTensorType>(tensor.getType()).getElementType());
 }
@@ -31,7 +77,7 @@ static MemRefType bufferType(Value tensor) {
 KernelWriter::KernelWriter(KernelOp kernel, ModuleOp module, StridesOf stridesOf)
     : builder(kernel.getContext()), emitter(builder, kernel.getLoc(), *this), kernel(kernel), stridesOf(stridesOf) {
   builder.setInsertionPointToEnd(module.getBody());
-  function = builder.create<func::FuncOp>(kernel.getLoc(), kernel.getName(), builder.getFunctionType({}, {}));
+  function = builder.create<func::FuncOp>(kernel.getLoc(), functionName(kernel), builder.getFunctionType({}, {}));
   function.setPrivate();
   function->setAttr("ortc.kernel", builder.getUnitAttr());
   Block* entry = function.addEntryBlock();
@@ -73,16 +119,8 @@ LoweredKernel KernelWriter::finish() {
     std::string name = wishName(i >= r.inputs.size() && i < r.inputs.size() + kernel.getNumResults() ? kernel.yielded()[i - r.inputs.size()] : v);
     function.setArgAttr(i, "ortc.name", builder.getStringAttr(name));
   }
-  // Nodes that this kernel computes, in order.
   SmallVector<Attribute> nodes;
-  kernel.getBody().walk([&](Operation* op) {
-    if (op->getNumResults() == 0 || !isa<TensorType>(op->getResult(0).getType()) || isa<tensor::EmptyOp, linalg::FillOp, arith::ConstantOp>(op)) return;
-    op->getLoc()->walk([&](Location l) {
-      if (auto name = dyn_cast<NameLoc>(l))
-        if (!llvm::is_contained(nodes, name.getName())) nodes.push_back(name.getName());
-      return WalkResult::advance();
-    });
-  });
+  for (StringAttr node : nodesOf(kernel)) nodes.push_back(node);
   function->setAttr("ortc.nodes", builder.getArrayAttr(nodes));
   if (kernel.getChoiceAttr()) function->setAttr("ortc.choice", kernel.getChoiceAttr());
   return r;

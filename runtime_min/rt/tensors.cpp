@@ -75,6 +75,20 @@ bool tensor_bytes(ortc_dtype dtype, const int64_t* dims, int rank, uint64_t* byt
   return empty || (fits && *bytes <= SIZE_MAX / 2);
 }
 
+uint64_t output_bytes(const ortc_model& model, int32_t index, const int64_t* sizes) {
+  if (index < 0 || index >= model.num_outputs) return 0;
+  const ortc_io& io = model.outputs[index];
+  uint64_t count = 1;
+  for (int32_t d = 0; d < io.rank; ++d) {
+    if (io.shape[d] == ORTC_COMPUTED) return 0;
+    const int64_t size = io.shape[d] >= 0 ? io.shape[d] : sizes ? sizes[~io.shape[d]] : -1;
+    if (size < 0 || __builtin_mul_overflow(count, uint64_t(size), &count)) return 0;
+  }
+  uint64_t bits = 0;
+  if (__builtin_mul_overflow(count, uint64_t(dtype_bits(io.dtype)), &bits)) return 0;
+  return (bits + 7) / 8;
+}
+
 void put_shape(text& t, ortc_dtype dtype, const int64_t* dims, int rank) {
   t << dtype_name(dtype) << "[";
   for (int i = 0; i < rank; ++i) {
