@@ -182,6 +182,7 @@ bool BundleWriter::writeHeaders(const BundleFacts& facts, StringRef target) {
 #ifdef __cplusplus
 extern "C" {{
 #endif
+#pragma GCC visibility push(default) /* the rest of a bundle is hidden */
 
 /* All about this model, for generic callers; the functions below are the same as its members. */
 const ortc_model* {n}_model(void);
@@ -194,6 +195,7 @@ uint64_t {n}_output_bound(int32_t index, const int64_t* sizes);
 const char* {n}_error(const ortc_context* context);
 void {n}_destroy(ortc_context* context);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }}
 #endif
