@@ -241,7 +241,22 @@ Value LoopEmitter::linear(const Place& place, ValueRange indices) {
   // Horner's form where the strides are products of sizes is what a person would write, but a plain sum of products
   // shows the step of each loop; the printer factors it.
   Value sum = index(0);
-  for (auto [i, stride] : llvm::zip(indices, place.strides)) sum = add(sum, mul(i, localSize(stride)));
+  for (size_t d = 0; d < indices.size(); ++d) {
+    bool merged = false;
+    for (const Flat& f : flat) {
+      size_t n = f.parts.size();
+      if (n < 2 || d + n > indices.size() || !std::equal(f.parts.begin(), f.parts.end(), indices.begin() + d)) continue;
+      bool dense = true;
+      for (size_t k = 0; k + 1 < n; ++k)
+        dense &= constantSize(f.sizes[k]) == 1 || sameSize(place.strides[d + k], mulSizes(b, loc, place.strides[d + k + 1], f.sizes[k + 1]));
+      if (!dense) continue;
+      sum = add(sum, mul(f.whole, localSize(place.strides[d + n - 1])));
+      d += n - 1;
+      merged = true;
+      break;
+    }
+    if (!merged) sum = add(sum, mul(indices[d], localSize(place.strides[d])));
+  }
   return sum;
 }
 Value LoopEmitter::load(const Place& place, ValueRange indices) {

@@ -48,6 +48,16 @@ public:
   /// Tells the emitter that 0 <= iv < extent.
   void setExtent(mlir::Value iv, mlir::Value extent) { extents[iv] = extent; }
 
+  /// Says that `tensor[indices]` is `value`: the accumulator that a kernel template hands to its epilogue.
+  void setWritten(mlir::Value tensor, mlir::ValueRange indices, mlir::Value value) {
+    written[tensor].push_back({llvm::SmallVector<mlir::Value>(indices), value});
+  }
+  /// Says that `parts` are the indices of `whole` in dims of these sizes, row-major: places that are dense along them
+  /// are then addressed by `whole` alone.
+  void setFlat(mlir::ValueRange parts, mlir::Value whole, llvm::ArrayRef<mlir::OpFoldResult> sizes) {
+    flat.push_back({llvm::SmallVector<mlir::Value>(parts), whole, Sizes(sizes)});
+  }
+
   /// The scalar body of a generic at these loop indices; `carried` stands for the output argument.
   mlir::Value body(mlir::linalg::GenericOp op, mlir::ValueRange loops, mlir::Value carried);
 
@@ -71,6 +81,12 @@ private:
   mlir::OpBuilder& b;
   Outside& outside;
   llvm::DenseMap<mlir::Value, mlir::Value> extents;
+  struct Flat {
+    llvm::SmallVector<mlir::Value> parts;
+    mlir::Value whole;
+    Sizes sizes;
+  };
+  llvm::SmallVector<Flat> flat;
   mlir::Value linear(const Place& place, mlir::ValueRange indices);
   // What was written for tensor[indices], to be found again where it dominates.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>> written;

@@ -102,6 +102,13 @@ Place KernelWriter::place(Value tensor) {
   return {arg, stridesOf(tensor)};
 }
 
+Value KernelWriter::workspace() {
+  if (!workspaceArg)
+    workspaceArg = function.front().insertArgument(static_cast<unsigned>(inputArgs.size() + results.size()),
+                                                   MemRefType::get({ShapedType::kDynamic}, builder.getF32Type()), kernel.getLoc());
+  return workspaceArg;
+}
+
 LoweredKernel KernelWriter::finish() {
   Block& entry = function.front();
   if (entry.empty() || !entry.back().hasTrait<OpTrait::IsTerminator>()) {
@@ -109,13 +116,18 @@ LoweredKernel KernelWriter::finish() {
     builder.create<func::ReturnOp>(kernel.getLoc());
   }
   function.setFunctionType(builder.getFunctionType(entry.getArgumentTypes(), {}));
-  LoweredKernel r{function, {}, {}};
+  LoweredKernel r{function, {}, {}, static_cast<bool>(workspaceArg)};
   for (auto& [from, to] : inputArgs) r.inputs.push_back(from);
   for (auto& [from, to] : scalarArgs) r.scalars.push_back(from);
   SmallVector<Value> outer(r.inputs);
   outer.append(kernel.getResults().begin(), kernel.getResults().end());
+  if (workspaceArg) outer.push_back({});
   outer.append(r.scalars);
   for (auto [i, v] : llvm::enumerate(outer)) {
+    if (!v) {
+      function.setArgAttr(i, "ortc.name", builder.getStringAttr("workspace"));
+      continue;
+    }
     std::string name = wishName(i >= r.inputs.size() && i < r.inputs.size() + kernel.getNumResults() ? kernel.yielded()[i - r.inputs.size()] : v);
     function.setArgAttr(i, "ortc.name", builder.getStringAttr(name));
   }

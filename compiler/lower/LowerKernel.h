@@ -19,6 +19,7 @@ struct LoweredKernel {
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> inputs;  // tensors of the enclosing function; the first arguments
   llvm::SmallVector<mlir::Value> scalars; // index and other scalar values of it; the last arguments
+  bool hasWorkspace = false;              // one more buffer, after the results
 };
 
 /// Tells the strides of the place that a tensor of the enclosing function has.
@@ -38,6 +39,8 @@ public:
   bool isInside(mlir::Operation* op) override { return kernel->isProperAncestor(op); }
   /// The place of result i.
   const Place& result(unsigned i) { return results[i]; }
+  /// Memory that only this kernel uses (ProgramOptions::workspace says how much): an argument after the results.
+  mlir::Value workspace();
   LoweredKernel finish();
 
   mlir::OpBuilder builder;
@@ -48,6 +51,7 @@ private:
   mlir::func::FuncOp function;
   StridesOf stridesOf;
   llvm::SmallVector<Place> results;
+  mlir::Value workspaceArg;
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> inputArgs, scalarArgs;
 };
 

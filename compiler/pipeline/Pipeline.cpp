@@ -120,6 +120,7 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
     ProgramOptions program;
     program.alignment = target.alignment();
     program.schedule = [&](KernelOp k) { return target.schedule(k); };
+    program.workspace = [&](KernelOp k, OpBuilder& b) { return target.workspace(k, b); };
     program.writeChoice = [&](KernelOp k, ModuleOp m, StridesOf strides, Weights& w) { return target.writeChoice(k, m, strides, w); };
     FailureOr<ProgramFacts> facts = buildProgram(module, program);
     if (failed(facts)) return failure();

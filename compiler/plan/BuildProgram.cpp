@@ -15,6 +15,7 @@ public:
       : module(module), main(main), options(options), places(main), b(module.getContext()) {}
 
   FailureOr<ProgramFacts> build() {
+    places.workspaceOf = options.workspace;
     if (failed(places.run())) return failure();
     // Constants get their offsets in the order in which kernels are written, which is that of the program.
     b.setInsertionPoint(main);
@@ -188,6 +189,12 @@ private:
     SmallVector<Value> args;
     for (Value v : lowered->inputs) args.push_back(bufferOf(v));
     for (Value v : kernel.getResults()) args.push_back(bufferOf(v));
+    if (lowered->hasWorkspace) {
+      auto it = places.workspaces.find(kernel);
+      if (it == places.workspaces.end()) return kernel.emitError("uses a workspace that was not planned");
+      Value at = mappedSize(places.buffers[it->second].byteOffset);
+      args.push_back(b.create<BufferOp>(kernel.getLoc(), MemRefType::get({ShapedType::kDynamic}, b.getF32Type()), "workspace", "arena", 0, at));
+    }
     for (Value v : lowered->scalars) args.push_back(mapped(v));
     func::FuncOp function = shared(lowered->function);
     b.create<LaunchOp>(kernel.getLoc(), function.getName(), args);

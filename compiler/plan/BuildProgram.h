@@ -12,6 +12,8 @@ struct ProgramOptions {
   int64_t alignment = 64; // of buffers in the arena and of weights
   /// The schedule of a kernel that is written as loops.
   std::function<Schedule(KernelOp)> schedule = [](KernelOp) { return Schedule(); };
+  /// Bytes of memory that a kernel needs while it runs: none, a constant, or an expression of sizes.
+  std::function<std::optional<mlir::OpFoldResult>(KernelOp, mlir::OpBuilder&)> workspace;
   /// Writes a catalogue kernel: returns null to have it written as loops. May add packed weights.
   std::function<mlir::FailureOr<LoweredKernel>(KernelOp, mlir::ModuleOp, StridesOf, Weights&)> writeChoice;
 };

@@ -410,6 +410,31 @@ void Places::extend(Value tensor) {
   }
 }
 
+LogicalResult Places::planWorkspaces() {
+  LogicalResult result = success();
+  function.walk([&](KernelOp kernel) {
+    if (!workspaceOf || failed(result)) return;
+    b.setInsertionPoint(kernel);
+    auto bytes = workspaceOf(kernel, b);
+    if (!bytes) return;
+    auto known = atStart(*bytes);
+    if (!known) {
+      result = kernel.emitError("the workspace of this kernel depends on data, and has no bound");
+      return;
+    }
+    PlannedBuffer buffer;
+    buffer.segment = "arena";
+    buffer.name = "workspace";
+    buffer.elementType = Float32Type::get(function.getContext());
+    b.setInsertionPoint(start);
+    buffer.sizes.push_back(ceilDivSizes(b, kernel.getLoc(), *known, b.getIndexAttr(4)));
+    std::tie(buffer.first, buffer.last) = positions.lookup(kernel);
+    workspaces[kernel] = buffers.size();
+    buffers.push_back(std::move(buffer));
+  });
+  return result;
+}
+
 LogicalResult Places::run() {
   Block& entry = function.getBody().front();
   for (Operation& op : entry)
@@ -437,7 +462,7 @@ LogicalResult Places::run() {
   if (failed(placeBlock(entry))) return failure();
   number();
   for (auto& [tensor, place] : places) extend(tensor);
-  return success();
+  return planWorkspaces();
 }
 
 } // namespace ortc

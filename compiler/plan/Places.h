@@ -33,6 +33,9 @@ public:
   mlir::LogicalResult run();
 
   std::vector<PlannedBuffer> buffers;
+  /// What a kernel needs while it runs; set before run().
+  std::function<std::optional<mlir::OpFoldResult>(KernelOp, mlir::OpBuilder&)> workspaceOf;
+  llvm::DenseMap<mlir::Operation*, unsigned> workspaces; // buffer of a kernel's workspace
   const PlannedPlace* find(mlir::Value tensor) const {
     auto it = places.find(tensor);
     return it == places.end() ? nullptr : &it->second;
@@ -72,6 +75,7 @@ private:
   bool isContiguous(const PlannedPlace& place, llvm::ArrayRef<mlir::OpFoldResult> sizes);
   Sizes contiguousStrides(llvm::ArrayRef<mlir::OpFoldResult> sizes);
   void number();
+  mlir::LogicalResult planWorkspaces();
   void extend(mlir::Value tensor);
 };
 

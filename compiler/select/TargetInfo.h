@@ -51,6 +51,8 @@ public:
   virtual Schedule schedule(KernelOp) const { return {}; }
 
   // ---- write and emit ----
+  /// Bytes that the chosen kernel needs while it runs.
+  virtual std::optional<mlir::OpFoldResult> workspace(KernelOp, mlir::OpBuilder&) const { return std::nullopt; }
   /// Writes a kernel by its choice; a null function says: as loops.
   virtual mlir::FailureOr<LoweredKernel> writeChoice(KernelOp, mlir::ModuleOp, StridesOf, Weights&) const {
     return LoweredKernel();
