@@ -184,7 +184,7 @@ std::string epilogueName(Region& region) {
     StringRef s = op->getName().stripDialect();
     StringRef word = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
                          .Case("arith.addf", "Add").Case("arith.mulf", "Scale").Case("arith.subf", "Subtract").Case("arith.divf", "Divide")
-                         .Case("arith.maximumf", matchPattern(op->getOperands().empty() ? Value() : op->getOperands().back(), m_AnyZeroFloat()) ? "Relu" : "Maximum")
+                         .Case("arith.maximumf", op->getNumOperands() == 2 && matchPattern(op->getOperand(1), m_AnyZeroFloat()) ? "Relu" : "Maximum")
                          .Case("arith.minimumf", "Minimum").Cases("arith.fptosi", "arith.fptoui", "Round").Case("math.roundeven", "Round")
                          .Cases("arith.constant", "memref.load", "arith.addi", "arith.muli", "arith.cmpf", "")
                          .Cases("ortc.yield", "arith.sitofp", "arith.index_cast", "arith.select", "")

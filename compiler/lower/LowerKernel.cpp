@@ -74,8 +74,8 @@ static MemRefType bufferType(Value tensor) {
   return MemRefType::get({ShapedType::kDynamic}, cast<RankedTensorType>(tensor.getType()).getElementType());
 }
 
-KernelWriter::KernelWriter(KernelOp kernel, ModuleOp module, StridesOf stridesOf)
-    : builder(kernel.getContext()), emitter(builder, kernel.getLoc(), *this), kernel(kernel), stridesOf(stridesOf) {
+KernelWriter::KernelWriter(KernelOp kernel, ModuleOp module, std::function<Sizes(Value)> strides)
+    : builder(kernel.getContext()), emitter(builder, kernel.getLoc(), *this), kernel(kernel), stridesOf(std::move(strides)) {
   builder.setInsertionPointToEnd(module.getBody());
   function = builder.create<func::FuncOp>(kernel.getLoc(), functionName(kernel), builder.getFunctionType({}, {}));
   function.setPrivate();

@@ -107,6 +107,12 @@ private:
         if (v.getParentBlock() == at) return v;
     }
     const PlannedPlace* place = places.find(tensor);
+    if (!place) { // weights that a catalogue kernel has packed for itself
+      auto constant = tensor.getDefiningOp<arith::ConstantOp>();
+      HostTensor data = toHostTensor(cast<ElementsAttr>(constant.getValue()));
+      Value at = b.create<arith::ConstantIndexOp>(tensor.getLoc(), static_cast<int64_t>(facts.weights.add(data, wishName(tensor))));
+      return b.create<BufferOp>(tensor.getLoc(), MemRefType::get({ShapedType::kDynamic}, data.elementType), wishName(tensor), "weights", 0, at);
+    }
     PlannedBuffer& buffer = places.buffers[place->buffer];
     if (buffer.segment == "weights" && !buffer.byteOffset) {
       auto constant = tensor.getDefiningOp<arith::ConstantOp>();
