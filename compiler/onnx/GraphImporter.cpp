@@ -5,6 +5,7 @@
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/onnx/ControlFlow.h"
 #include "compiler/onnx/NodeBuilder.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <unordered_map>
 
 using namespace mlir;
@@ -397,7 +398,7 @@ private:
 
 OwningOpRef<ModuleOp> importModel(const onnx::OnnxFile& file, MLIRContext& context, const ImportOptions& options,
                                   Diagnostics& diagnostics) {
-  context.loadDialect<OrtcDialect, func::FuncDialect, linalg::LinalgDialect, tensor::TensorDialect, scf::SCFDialect,
+  context.loadDialect<OrtcDialect, vector::VectorDialect, func::FuncDialect, linalg::LinalgDialect, tensor::TensorDialect, scf::SCFDialect,
                       arith::ArithDialect, math::MathDialect, memref::MemRefDialect>();
   return Importer(file, context, options, diagnostics).run();
 }
