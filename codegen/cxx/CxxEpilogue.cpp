@@ -229,6 +229,7 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
   // The arguments by name, then the call.
   std::string family = op.getCallee().split('_').first.str();
   std::string argsType = llvm::toUpper(family[0]) + family.substr(1) + "Args";
+  if (auto given = op->getAttrOfType<StringAttr>("argsType")) argsType = given.getValue().str();
   if (auto given = op->getAttrOfType<StringAttr>("argsType")) argsType = given.str();
   std::string args = names.fresh("args");
   w.line(argsType + " " + args + ";");
