@@ -30,6 +30,9 @@ using StridesOf = llvm::function_ref<Sizes(mlir::Value tensor)>;
 /// unique in it. A catalogue kernel (choice) is written by `lowerChoice` of the target instead.
 mlir::FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, mlir::ModuleOp module, const Schedule& schedule, StridesOf stridesOf);
 
+/// Removes doubles, what folding left behind and what nothing uses; then verifies. Every kernel function goes through it.
+mlir::LogicalResult tidyKernel(mlir::func::FuncOp function);
+
 /// The arguments of a kernel function that is being written; also used by targets that write catalogue kernels.
 class KernelWriter final : public LoopEmitter::Outside {
 public:

@@ -202,6 +202,7 @@ private:
       lowered = options.writeChoice(kernel, module, stridesOf, facts.weights);
       if (failed(lowered)) return failure();
       written = static_cast<bool>(lowered->function);
+      if (written && failed(tidyKernel(lowered->function))) return failure();
     }
     if (!written) lowered = lowerKernel(kernel, module, options.schedule(kernel), stridesOf);
     if (failed(lowered)) return failure();
