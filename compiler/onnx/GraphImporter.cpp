@@ -4,6 +4,7 @@
 #include "compiler/onnx/GraphImporter.h"
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/onnx/ControlFlow.h"
+#include "compiler/onnx/KnownOperators.h"
 #include "compiler/onnx/NodeBuilder.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <unordered_map>
@@ -306,6 +307,8 @@ private:
     } else {
       const OpDefinition* definition = OpRegistry::find(node.domain, node.opType);
       if (!definition) {
+        if (!isKnownOperator(node.domain, node.opType))
+          fail(node.describe(), "there is no operator {} in domain {}", quoteName(node.opType), quoteName(node.domain.empty() ? "ai.onnx" : node.domain));
         auto& d = diagnostics.error(node.describe(), "operator {} is not supported{}", quoteName(node.opType),
                                     node.domain.empty() ? "" : " (domain " + quoteName(node.domain) + ")");
         d.help("`ortc ops` lists what is; compile the part before or after it with --cut-outputs or --cut-inputs");
