@@ -352,6 +352,10 @@ LogicalResult Interpreter::execute(Operation* op) {
         for (auto [r, v] : llvm::zip(o.getResults(), *results)) set(r, std::move(v));
         return success();
       })
+      .Case([&](CheckOp o) -> LogicalResult {
+        if (index(o.getCondition()) == 0) return fail(op, o.getMessage());
+        return success();
+      })
       .Case([&](DimOp o) -> LogicalResult {
         auto it = dims.find(o.getName());
         if (it == dims.end()) return fail(op, "no input has dim '" + o.getName() + "'");
