@@ -218,8 +218,10 @@ OpFoldResult asSize(OpBuilder& b, Location loc, Value integer) {
 Value getDim(Operation* function, StringRef name, int64_t min, int64_t max) {
   Block& entry = function->getRegion(0).front();
   for (Operation& op : entry) {
-    if (op.getName().getStringRef() != "ortc.dim") break; // they stand first
-    if (op.getAttrOfType<StringAttr>("name") == name) return op.getResult(0);
+    // They stand at the start, but folding puts constants between them.
+    StringRef kind = op.getName().getStringRef();
+    if (kind != "ortc.dim" && kind != "arith.constant") break;
+    if (kind == "ortc.dim" && op.getAttrOfType<StringAttr>("name") == name) return op.getResult(0);
   }
   OpBuilder b(function->getContext());
   b.setInsertionPointToStart(&entry);
