@@ -262,7 +262,8 @@ std::vector<uint8_t> formatNpz(const NamedTensors& tensors, bool compress) {
     put(directory, kCentralMark, 4);
     put(directory, 45, 2);
     putMember(directory, member, extra ? extra + 4 : 0);
-    put(directory, 0, 2 + 2 + 2 + 4); // comment, disk, attributes
+    put(directory, 0, 2 + 2 + 2); // comment, disk, attributes
+    put(directory, 0, 4);
     put(directory, far ? kSee64 : member.localOffset, 4);
     directory.insert(directory.end(), member.name.begin(), member.name.end());
     if (extra) {

@@ -3,14 +3,13 @@
 #include "compiler/import/OnnxFile.h"
 
 #include <google/protobuf/io/coded_stream.h>
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/SHA256.h>
 
 #include "compiler/import/FileSet.h"
 #include "compiler/import/ModelReader.h"
 #include "compiler/import/TensorReader.h"
 #include "compiler/import/WireScanner.h"
 #include "compiler/import/onnx.pb.h"
+#include "compiler/support/Sha256.h"
 
 namespace ortc::onnx {
 
@@ -66,17 +65,12 @@ std::vector<OnnxFile::Part> OnnxFile::parts() const {
 }
 
 std::string OnnxFile::sha256() const {
-  const auto hex = [](std::span<const uint8_t> bytes) {
-    llvm::SHA256 hash;
-    hash.update(llvm::ArrayRef<uint8_t>(bytes.data(), bytes.size()));
-    return llvm::toHex(hash.final(), /*LowerCase=*/true);
-  };
   std::vector<Part> all = parts();
-  if (all.size() == 1) return hex(all[0].bytes);
+  if (all.size() == 1) return sha256Hex(all[0].bytes);
   std::string lines;
   for (const Part& part : all)
-    lines += hex(part.bytes) + "  " + part.name + "\n";
-  return hex({reinterpret_cast<const uint8_t*>(lines.data()), lines.size()});
+    lines += sha256Hex(part.bytes) + "  " + part.name + "\n";
+  return sha256Hex({reinterpret_cast<const uint8_t*>(lines.data()), lines.size()});
 }
 
 } // namespace ortc::onnx

@@ -501,3 +501,23 @@ TEST_CASE("weights cost no memory of their own, raw or as packed floats, and may
   CHECK(file->model().graph.initializer("big")->bytes.size() == size);
   CHECK(anonymousBytes() - before < (uint64_t{1} << 20));
 }
+
+TEST_CASE("external weights cost no memory of their own either") {
+  TempFolder folder;
+  const uint64_t size = uint64_t{100} << 20;
+  pb::ModelProto proto = externalModel("w.bin");
+  proto.mutable_graph()->mutable_initializer(0)->set_dims(0, size / 4);
+  folder.write("m.onnx", proto.SerializeAsString());
+  folder.write("w.bin", "");
+  std::filesystem::resize_file(folder / "w.bin", size);
+  const size_t before = anonymousBytes();
+  Diagnostics diagnostics;
+  auto file = onnx::OnnxFile::open(folder / "m.onnx", diagnostics);
+  INFO(diagnostics.str());
+  REQUIRE(file);
+  size_t sum = 0;
+  for (uint8_t byte : file->model().graph.initializer("w")->bytes)
+    sum += byte;
+  CHECK(sum == 0);
+  CHECK(anonymousBytes() - before < (uint64_t{1} << 20)); // also once all of it was read
+}

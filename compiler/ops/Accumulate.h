@@ -13,6 +13,12 @@ void sumOfProducts(const HostTensor& lhs, bool lhsUnsigned, const HostTensor& rh
                    std::array<llvm::SmallVector<int64_t>, 3> outerStrides,
                    std::array<llvm::SmallVector<int64_t>, 2> innerStrides);
 
+/// All elements as doubles / as integers of the 64-bit ring.
+void toDoubles(const HostTensor& tensor, double* out);
+void toIntegers(const HostTensor& tensor, bool isUnsigned, uint64_t* out);
+/// Does a sum of `terms` products of these integers stay exact in f64?
+bool exactInDoubles(const HostTensor& a, const HostTensor& b, int64_t terms);
+
 /// `body(begin, end)` over [0, count) on all cores, in contiguous pieces. A body must not call parallelFor.
 void parallelFor(int64_t count, llvm::function_ref<void(int64_t begin, int64_t end)> body);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a model: loading must end, in bounded memory, with a model or with an error. When a model comes out,
-// all it promises to be readable is read.
+// Any bytes as a model: loading must end, in bounded memory, with a model or with an error. When a
+// model comes out, all it promises to be readable is read.
 //
 //   cmake --preset fuzz && cmake --build --preset fuzz --target fuzz_onnx_file
 //   build-fuzz/test/fuzz/fuzz_onnx_file -max_total_time=60 -rss_limit_mb=1024 -timeout=10 CORPUS...
@@ -16,9 +16,9 @@ volatile size_t sink;
 
 void readAll(const onnx::TensorData& tensor) {
   if (tensor.dtype == DType::String) {
-    if (static_cast<int64_t>(tensor.strings.size()) != tensor.elementCount())
-      std::abort();
-  } else if (static_cast<int64_t>(tensor.bytes.size()) != byteSize(tensor.dtype, tensor.elementCount())) {
+    if (static_cast<int64_t>(tensor.strings.size()) != tensor.elementCount()) std::abort();
+  } else if (static_cast<int64_t>(tensor.bytes.size()) !=
+             byteSize(tensor.dtype, tensor.elementCount())) {
     std::abort();
   }
   for (uint8_t byte : tensor.bytes)
@@ -61,8 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::unique_ptr<onnx::OnnxFile> file = onnx::OnnxFile::fromMemory({data, size}, diagnostics);
   sink = sink + diagnostics.str().size();
   if (!file) {
-    if (!diagnostics.hasErrors())
-      std::abort(); // refused without a word
+    if (!diagnostics.hasErrors()) std::abort(); // refused without a word
     return 0;
   }
   readAll(file->model().graph);

@@ -2,6 +2,7 @@
 #include "compiler/ops/AllOps.h"
 #include "compiler/ir/Sizes.h"
 #include "compiler/ops/Accumulate.h"
+#include "compiler/ops/Panels.h"
 using namespace mlir;
 using namespace ortc;
 
@@ -34,66 +35,111 @@ LogicalResult ConvOp::verify() {
   return success();
 }
 
+// As a matrix product: out channels of a group times (channel, tap), by taps times output positions. The right matrix
+// is never stored: its rows are written where they are used, zeros for padding included.
 LogicalResult ConvOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor>& results) {
   const HostTensor &x = operands[0], &w = operands[1];
-  int64_t n = spatialRank(), g = getGroup();
+  int64_t n = spatialRank(), groups = getGroup();
   HostTensor y(cast<RankedTensorType>(getResult().getType()).getElementType(), operands[2].dims);
-  bool isFloat = isa<FloatType>(y.elementType);
   int64_t cd = channelDim(), C = x.dims[cd], OC = w.dims[0], IC = w.dims[1];
+  if (C != IC * groups) return emitError() << "convolution of " << C << " channels with weights for " << IC * groups;
   auto strideOf = [](const HostTensor& t) {
     SmallVector<int64_t> s(t.dims.size(), 1);
     for (size_t d = t.dims.size() - 1; d-- > 0;) s[d] = s[d + 1] * t.dims[d + 1];
     return s;
   };
-  SmallVector<int64_t> xs = strideOf(x), ws = strideOf(w), ys = strideOf(y);
-  // Three spatial dims; the missing ones have size 1.
-  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, k[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dil[3] = {1, 1, 1}, pad[3] = {};
-  int64_t sx[3] = {}, sy[3] = {}, sw[3] = {};
+  SmallVector<int64_t> xs = strideOf(x), ys = strideOf(y);
+  // Three spatial dims, aligned to the right; the missing ones have size 1.
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1},
+          pad[3] = {}, sx[3] = {};
   for (int64_t i = 0; i < n; ++i) {
-    in[i] = x.dims[spatialDim(i)], out[i] = y.dims[spatialDim(i)], k[i] = w.dims[i + 2];
-    stride[i] = getStrides()[i], dil[i] = getDilations()[i], pad[i] = getPads()[i];
-    sx[i] = xs[spatialDim(i)], sy[i] = ys[spatialDim(i)], sw[i] = ws[i + 2];
+    int64_t s = 3 - n + i;
+    in[s] = x.dims[spatialDim(i)], out[s] = y.dims[spatialDim(i)], kernel[s] = w.dims[i + 2];
+    stride[s] = getStrides()[i], dilation[s] = getDilations()[i], pad[s] = getPads()[i];
+    sx[s] = xs[spatialDim(i)];
   }
-  if (C != IC * g) return emitError() << "convolution of " << C << " channels with weights for " << IC * g;
-  auto loops = [&](auto zero, auto wx, auto ww, auto store) {
-    using Acc = decltype(zero);
-    parallelFor(x.dims[0] * OC, [&](int64_t begin, int64_t end) {
-      for (int64_t no = begin; no < end; ++no) {
-        int64_t b = no / OC, oc = no % OC, c0 = oc / (OC / g) * IC;
-        for (int64_t o0 = 0; o0 < out[0]; ++o0)
-          for (int64_t o1 = 0; o1 < out[1]; ++o1)
-            for (int64_t o2 = 0; o2 < out[2]; ++o2) {
-              Acc sum = 0;
-              for (int64_t k0 = 0; k0 < k[0]; ++k0) {
-                int64_t i0 = o0 * stride[0] + k0 * dil[0] - pad[0];
-                if (i0 < 0 || i0 >= in[0]) continue;
-                for (int64_t k1 = 0; k1 < k[1]; ++k1) {
-                  int64_t i1 = o1 * stride[1] + k1 * dil[1] - pad[1];
-                  if (i1 < 0 || i1 >= in[1]) continue;
-                  for (int64_t k2 = 0; k2 < k[2]; ++k2) {
-                    int64_t i2 = o2 * stride[2] + k2 * dil[2] - pad[2];
-                    if (i2 < 0 || i2 >= in[2]) continue;
-                    const auto* px = wx + b * xs[0] + c0 * xs[cd] + i0 * sx[0] + i1 * sx[1] + i2 * sx[2];
-                    const auto* pw = ww + oc * ws[0] + k0 * sw[0] + k1 * sw[1] + k2 * sw[2];
-                    for (int64_t c = 0; c < IC; ++c) sum += px[c * xs[cd]] * pw[c * ws[1]];
-                  }
-                }
-              }
-              store(b * ys[0] + oc * ys[cd] + o0 * sy[0] + o1 * sy[1] + o2 * sy[2], sum);
+  int64_t perGroup = OC / groups, taps = kernel[0] * kernel[1] * kernel[2], depth = IC * taps;
+  int64_t positions = out[0] * out[1] * out[2];
+  CellType cell = cellType(y.elementType);
+  if (y.size() == 0) {
+    results.push_back(std::move(y));
+    return success();
+  }
+
+  auto run = [&](auto zero, const auto* px, const auto* pw) {
+    using T = decltype(zero);
+    constexpr int64_t width = ColumnBlock<T>::blockColumns;
+    int64_t blocks = (positions + width - 1) / width;
+    std::vector<LeftPanels<T>> left(groups, LeftPanels<T>(perGroup, depth));
+    parallelFor(groups * left[0].panels(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t g = i / left[0].panels();
+        left[g].pack(i % left[0].panels(),
+                     [&](int64_t r, int64_t k) { return static_cast<T>(pw[(g * perGroup + r) * depth + k]); });
+      }
+    });
+    parallelFor(x.dims[0] * groups * blocks, [&](int64_t begin, int64_t end) {
+      ColumnBlock<T> work;
+      struct Run { // output positions of one row
+        int64_t column, count, at0, at1, at2;
+      };
+      SmallVector<Run> runs;
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t batch = task / (groups * blocks), g = task / blocks % groups;
+        int64_t first = task % blocks * width, count = std::min(width, positions - first);
+        runs.clear();
+        for (int64_t c = 0; c < count;) {
+          int64_t o2 = (first + c) % out[2], row = (first + c) / out[2];
+          int64_t length = std::min(count - c, out[2] - o2);
+          runs.push_back({c, length, row / out[1] * stride[0] - pad[0], row % out[1] * stride[1] - pad[1],
+                          o2 * stride[2] - pad[2]});
+          c += length;
+        }
+        auto packRow = [&](int64_t k, T* row) {
+          int64_t tap = k % taps;
+          int64_t d0 = tap / (kernel[1] * kernel[2]) * dilation[0], d1 = tap / kernel[2] % kernel[1] * dilation[1],
+                  d2 = tap % kernel[2] * dilation[2];
+          const auto* channel = px + batch * xs[0] + (g * IC + k / taps) * xs[cd];
+          for (const Run& r : runs) {
+            int64_t i0 = r.at0 + d0, i1 = r.at1 + d1, i2 = r.at2 + d2;
+            T* to = row + r.column;
+            if (i0 < 0 || i0 >= in[0] || i1 < 0 || i1 >= in[1]) {
+              std::fill_n(to, r.count, T(0));
+              continue;
             }
+            const auto* from = channel + i0 * sx[0] + i1 * sx[1];
+            for (int64_t i = 0; i < r.count; ++i, i2 += stride[2])
+              to[i] = i2 >= 0 && i2 < in[2] ? static_cast<T>(from[i2 * sx[2]]) : T(0);
+          }
+        };
+        int64_t step = isChannelsLast() ? ys[n] : 1;
+        auto store = [&](int64_t r, const T* values) {
+          int64_t to = batch * ys[0] + (g * perGroup + r) * ys[cd] + first * step;
+          if constexpr (std::is_same_v<T, double>)
+            if (cell.isFloat()) return storeDoubles(cell, y.data.get(), to, step, count, values);
+          int64_t whole[width];
+          for (int64_t i = 0; i < count; ++i) whole[i] = static_cast<int64_t>(values[i]);
+          storeIntegers(cell, y.data.get(), to, step, count, whole);
+        };
+        work.run(left[g], count, packRow, store);
       }
     });
   };
-  if (isFloat) {
-    std::vector<double> wx(x.size()), ww(w.size());
-    parallelFor(x.size(), [&](int64_t b, int64_t e) { for (int64_t i = b; i < e; ++i) wx[i] = x.getDouble(i); });
-    parallelFor(w.size(), [&](int64_t b, int64_t e) { for (int64_t i = b; i < e; ++i) ww[i] = w.getDouble(i); });
-    loops(0.0, wx.data(), ww.data(), [&](int64_t i, double v) { y.setDouble(i, v); });
+  if (cell.isFloat()) {
+    if (x.elementType.isF32() && w.elementType.isF32()) run(0.0, x.as<float>(), w.as<float>());
+    else {
+      std::vector<double> wx(x.size()), ww(w.size());
+      toDoubles(x, wx.data());
+      toDoubles(w, ww.data());
+      run(0.0, wx.data(), ww.data());
+    }
   } else {
     std::vector<uint64_t> wx(x.size()), ww(w.size());
-    for (int64_t i = 0; i < x.size(); ++i) wx[i] = x.getInt(i, getInputUnsigned());
-    for (int64_t i = 0; i < w.size(); ++i) ww[i] = w.getInt(i, getWeightsUnsigned());
-    loops(uint64_t(0), wx.data(), ww.data(), [&](int64_t i, uint64_t v) { y.setInt(i, static_cast<int64_t>(v)); });
+    toIntegers(x, getInputUnsigned(), wx.data());
+    toIntegers(w, getWeightsUnsigned(), ww.data());
+    if (exactInDoubles(x, w, depth))
+      run(0.0, reinterpret_cast<const int64_t*>(wx.data()), reinterpret_cast<const int64_t*>(ww.data()));
+    else run(uint64_t(0), wx.data(), ww.data());
   }
   results.push_back(std::move(y));
   return success();

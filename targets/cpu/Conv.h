@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions over channels-last tensors: which kernels of kernels/conv and kernels/depthwise fit, and the call of one.
+#pragma once
+#include "compiler/select/TargetInfo.h"
+#include "targets/cpu/Processor.h"
+
+namespace ortc::cpu {
+
+void convCandidates(KernelOp kernel, const Processor& processor, std::vector<Candidate>& rows);
+mlir::FailureOr<LoweredKernel> writeConv(KernelOp kernel, mlir::ModuleOp module, StridesOf strides);
+std::optional<mlir::OpFoldResult> convWorkspace(KernelOp kernel, mlir::OpBuilder& b);
+
+} // namespace ortc::cpu

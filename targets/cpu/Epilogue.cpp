@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/cpu/Epilogue.h"
+
+using namespace mlir;
+
+namespace ortc::cpu {
+
+Operation* heavyOp(KernelOp kernel) {
+  Operation* heavy = nullptr;
+  for (Operation& op : kernel.block().without_terminator()) {
+    if (isa<ContractOp, ConvOp>(op)) {
+      if (heavy) return nullptr;
+      heavy = &op;
+    } else if (auto g = dyn_cast<linalg::GenericOp>(op)) {
+      if (g.getNumReductionLoops()) return nullptr;
+    } else if (op.getNumResults() && isa<TensorType>(op.getResult(0).getType())) {
+      return nullptr;
+    }
+  }
+  if (!heavy || kernel.yielded().size() != 1) return nullptr;
+  auto isF32 = [](Value v) { return getElementTypeOrSelf(v.getType()).isF32(); };
+  for (Operation& op : kernel.block().without_terminator()) {
+    for (Value v : op.getOperands())
+      if (isa<TensorType>(v.getType()) && !isF32(v)) return nullptr;
+    if (auto g = dyn_cast<linalg::GenericOp>(op)) {
+      bool plain = true;
+      // The printer's vectors: f32 arithmetic, no memory but operands, no branches.
+      g.getRegion().walk([&](Operation* inner) {
+        if (isa<tensor::ExtractOp, scf::IfOp, scf::ForOp, scf::WhileOp, linalg::IndexOp>(inner)) plain = false;
+        for (Type t : inner->getResultTypes())
+          if (!t.isF32() && !t.isInteger(1)) plain = false;
+      });
+      // Operands run along n densely, or not at all.
+      for (OpOperand& operand : g->getOpOperands()) {
+        AffineMap map = g.getMatchingIndexingMap(&operand);
+        if (!map.isProjectedPermutation(true)) plain = false;
+        // the last loop may only be the last dim
+        for (auto [d, e] : llvm::enumerate(map.getResults()))
+          if (e == getAffineDimExpr(g.getNumLoops() - 1, g.getContext()) && d + 1 != map.getNumResults()) plain = false;
+      }
+      if (!plain) return nullptr;
+    }
+  }
+  return heavy;
+}
+
+std::optional<HostTensor> constantOf(Value v) {
+  auto c = v.getDefiningOp<arith::ConstantOp>();
+  if (!c || !isa<ElementsAttr>(c.getValue())) return std::nullopt;
+  return toHostTensor(cast<ElementsAttr>(c.getValue()));
+}
+
+void TemplateCall::parameter(StringRef name, int64_t value) {
+  Builder& b = writer.builder;
+  parameters.push_back(b.getNamedAttr(name, b.getI64IntegerAttr(value)));
+  order.push_back(b.getStringAttr(name));
+}
+void TemplateCall::parameter(StringRef name, StringRef text) {
+  Builder& b = writer.builder;
+  parameters.push_back(b.getNamedAttr(name, b.getStringAttr(text)));
+  order.push_back(b.getStringAttr(name));
+}
+void TemplateCall::buffer(StringRef name, Value memref) {
+  bufferNames.push_back(writer.builder.getStringAttr(name));
+  buffers.push_back(memref);
+}
+void TemplateCall::size(StringRef name, OpFoldResult value) {
+  sizeNames.push_back(writer.builder.getStringAttr(name));
+  sizes.push_back(writer.emitter.localSize(value));
+}
+void TemplateCall::size(StringRef name, int64_t value) { size(name, OpFoldResult(writer.builder.getIndexAttr(value))); }
+
+void TemplateCall::finish(KernelOp kernel, Value heavy, unsigned rows) {
+  OpBuilder& b = writer.builder;
+  Location loc = kernel.getLoc();
+  SmallVector<Attribute> names(bufferNames);
+  names.append(sizeNames);
+  auto call = b.create<CallTemplateOp>(loc, callee, b.getDictionaryAttr(parameters), buffers, sizes, b.getArrayAttr(names));
+  call->setAttr("parameterOrder", b.getArrayAttr(order));
+  call->setAttr("argsType", b.getStringAttr(argsType));
+  Value root = kernel.yielded()[0];
+  if (root == heavy) return; // no epilogue
+  OpBuilder::InsertionGuard guard(b);
+  Block* block = b.createBlock(&call.getEpilogue(), {}, {b.getF32Type(), b.getIndexType(), b.getIndexType()}, {loc, loc, loc});
+  LoopEmitter& e = writer.emitter;
+  Sizes all = getSizes(b, heavy);
+  auto split = [&](Value whole, unsigned from, unsigned to, SmallVector<Value>& indices) {
+    SmallVector<Value> parts(to - from);
+    Value rest = whole;
+    unsigned first = from; // the outermost dim of a size other than 1 needs no remainder
+    while (first < to && constantSize(all[first]) == 1) ++first;
+    for (unsigned d = to; d-- > from;) {
+      if (constantSize(all[d]) == 1) {
+        parts[d - from] = e.index(0);
+        continue;
+      }
+      Value size = e.localSize(all[d]);
+      parts[d - from] = d == first ? rest : e.rem(rest, size);
+      if (d != first) rest = e.div(rest, size);
+    }
+    e.setFlat(parts, whole, ArrayRef(all).slice(from, to - from));
+    indices.append(parts);
+  };
+  SmallVector<Value> indices;
+  split(block->getArgument(1), 0, rows, indices);
+  split(block->getArgument(2), rows, all.size(), indices);
+  e.setWritten(heavy, indices, block->getArgument(0));
+  Value result = e.read(root, indices);
+  b.create<YieldOp>(loc, result);
+}
+
+} // namespace ortc::cpu
