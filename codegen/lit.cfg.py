@@ -21,5 +21,8 @@ config.substitutions.append(("%root", config.ortc_source_dir))
 config.substitutions.append(("%runtime", runtime))
 if os.path.exists(os.path.join(runtime, "rt", "simd.h")):
     config.available_features.add("runtime")
-if os.path.exists(os.path.join(config.ortc_source_dir, "targets/cuda/emulator/cuemu.h")):
+cuda = os.environ.get("ORTC_CUDA_DIR", os.path.join(config.ortc_source_dir, "targets", "cuda"))
+config.substitutions.append(("%cuemu_sources", f"{cuda}/emulator/*.cpp"))
+config.substitutions.append(("%cuemu", f"g++ {flags} -DORTC_CUEMU -Wno-unknown-pragmas -pthread -I{runtime}/rt -I{cuda}/emulator -I{cuda}/host"))
+if os.path.exists(os.path.join(cuda, "emulator", "cuemu.h")):
     config.available_features.add("cuemu")

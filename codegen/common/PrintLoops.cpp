@@ -39,16 +39,17 @@ std::string Printer::loopName(Value induction, Operation* loop, unsigned number,
 }
 
 /// What a loop-carried variable is called: by what is done to it.
-static StringRef carriedName(Value yielded) {
+static std::string carriedName(Value yielded) {
   Operation* op = yielded.getDefiningOp();
   if (!op) return "state";
+  if (std::string name = givenName(op); !name.empty()) return name;
   return llvm::StringSwitch<StringRef>(op->getName().getStringRef())
       .Cases("arith.addf", "arith.addi", "math.fma", "vector.fma", "total")
       .Cases("arith.mulf", "arith.muli", "scale")
       .Cases("arith.maximumf", "arith.maxnumf", "arith.maxsi", "arith.maxui", "largest")
       .Cases("arith.minimumf", "arith.minnumf", "arith.minsi", "arith.minui", "smallest")
       .Cases("arith.andi", "arith.ori", "holds")
-      .Default("state");
+      .Default("state").str();
 }
 
 LogicalResult Printer::printFor(scf::ForOp op) {
@@ -69,7 +70,7 @@ LogicalResult Printer::printFor(scf::ForOp op) {
       while (auto inner = deep.getDefiningOp<scf::ForOp>())
         deep = cast<scf::YieldOp>(inner.getBody()->getTerminator()).getOperand(cast<OpResult>(deep).getResultNumber());
       std::string hint = hintFor(arg);
-      name = names.fresh(hint.empty() ? carriedName(deep).str() : hint);
+      name = names.fresh(hint.empty() ? carriedName(deep) : hint);
       w.line(varDecl(arg.getType(), name, text(init)));
     }
     bind(arg, {name});
@@ -164,7 +165,7 @@ LogicalResult Printer::printWhile(scf::WhileOp op) {
   SmallVector<std::string> state, passed;
   auto yield = cast<scf::YieldOp>(after.getTerminator());
   for (auto [arg, init, next] : llvm::zip(before.getArguments(), op.getInits(), yield.getOperands())) {
-    std::string name = names.fresh(hintFor(arg).empty() ? carriedName(next).str() : hintFor(arg));
+    std::string name = names.fresh(hintFor(arg).empty() ? carriedName(next) : hintFor(arg));
     w.line(varDecl(arg.getType(), name, text(init)));
     bind(arg, {name});
     state.push_back(name);

@@ -97,7 +97,7 @@ Layout& Printer::layoutOf(Value memref) {
 
 /// A name written by earlier stages: attribute ortc.name, or a location that is a plain identifier (locations of nodes
 /// are sentences).
-static std::string givenName(Operation* op) {
+std::string givenName(Operation* op) {
   if (!op) return "";
   if (auto name = op->getAttrOfType<StringAttr>("ortc.name")) return name.str();
   if (auto loc = dyn_cast<NameLoc>(op->getLoc())) {
@@ -194,6 +194,17 @@ static bool containsWord(StringRef text, StringRef word) {
   return false;
 }
 
+/// Is there a `+` or `-` outside of all parentheses?
+static bool hasOuterSum(StringRef text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(' || text[i] == '[') ++depth;
+    if (text[i] == ')' || text[i] == ']') --depth;
+    if (depth == 0 && (text.substr(i).starts_with(" + ") || text.substr(i).starts_with(" - "))) return true;
+  }
+  return false;
+}
+
 void Printer::assign(ArrayRef<std::string> targets, ValueRange values) {
   // All at once: a value that mentions a variable which an earlier line changes is computed first.
   SmallVector<std::string> texts;
@@ -213,7 +224,7 @@ void Printer::assign(ArrayRef<std::string> targets, ValueRange values) {
     Expr e = expr(v);
     bool spelled = t.consume_front(target + " ");
     if (spelled && e.prec == Prec::Additive && (t.starts_with("+ ") || t.starts_with("- ")) &&
-        t.drop_front(2).find(" + ") == StringRef::npos && t.drop_front(2).find(" - ") == StringRef::npos && value == e.text)
+        !hasOuterSum(t.drop_front(2)) && value == e.text)
       w.line(target + " " + t[0] + "= " + t.drop_front(2).str() + ";");
     else
       w.line(target + " = " + value + ";");

@@ -112,6 +112,8 @@ protected:
   bool hasFailed = false;
 };
 
+/// The name that earlier stages gave to the value of an op; empty: none.
+std::string givenName(mlir::Operation* op);
 /// May the op change memory?
 bool mayWrite(mlir::Operation* op);
 bool isScalarBool(mlir::Type type);

@@ -184,7 +184,7 @@ std::string epilogueName(Region& region) {
     StringRef s = op->getName().stripDialect();
     StringRef word = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
                          .Case("arith.addf", "Add").Case("arith.mulf", "Scale").Case("arith.subf", "Subtract").Case("arith.divf", "Divide")
-                         .Case("arith.maximumf", matchPattern(op->getOperands().empty() ? Value() : op->getOperands().back(), m_AnyZeroFloat()) ? "Relu" : "Maximum")
+                         .Case("arith.maximumf", op->getNumOperands() == 2 && matchPattern(op->getOperand(1), m_AnyZeroFloat()) ? "Relu" : "Maximum")
                          .Case("arith.minimumf", "Minimum").Cases("arith.fptosi", "arith.fptoui", "Round").Case("math.roundeven", "Round")
                          .Cases("arith.constant", "memref.load", "arith.addi", "arith.muli", "arith.cmpf", "")
                          .Cases("ortc.yield", "arith.sitofp", "arith.index_cast", "arith.select", "")
@@ -229,6 +229,7 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
   // The arguments by name, then the call.
   std::string family = op.getCallee().split('_').first.str();
   std::string argsType = llvm::toUpper(family[0]) + family.substr(1) + "Args";
+  if (auto given = op->getAttrOfType<StringAttr>("argsType")) argsType = given.getValue().str();
   if (auto given = op->getAttrOfType<StringAttr>("argsType")) argsType = given.str();
   std::string args = names.fresh("args");
   w.line(argsType + " " + args + ";");

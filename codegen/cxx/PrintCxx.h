@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Program IR (docs/spine.md, section 3) as C++17 that stands on runtime_min/rt. The bundle writer distributes the texts
-// over files; each says which headers it needs.
+// over files; each says which headers it needs. The texts belong into a namespace inside of ortc_rt, so that the runtime's
+// exp, abs, div are found before those of C.
 #pragma once
 #include "compiler/ir/Dialect.h"
 #include <map>
@@ -39,5 +40,8 @@ mlir::LogicalResult printKernelDeclaration(mlir::func::FuncOp kernel, llvm::raw_
 /// The host program, `ortc_status run(context&, const ortc_tensor* inputs, ortc_tensor* outputs, const int64_t* dims)`:
 /// everything after the inputs were checked and the dims bound.
 mlir::LogicalResult printProgram(mlir::func::FuncOp program, llvm::raw_ostream& os, Needs& needs, const Options& options = {});
+
+/// `static uint64_t arena_bytes(const int64_t* dims)`: for reserve.
+mlir::LogicalResult printArenaBytes(mlir::func::FuncOp program, llvm::raw_ostream& os);
 
 } // namespace ortc::codegen::cxx

@@ -2,6 +2,8 @@
 // Runs the kernel of battery.py as C++ and writes its results to the file given.
 #include KERNELS
 #include "battery.h"
+using namespace ortc_rt;
+using namespace ortc_rt::model;
 #include <stdio.h>
 #include <string.h>
 

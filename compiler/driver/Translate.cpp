@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ortc-translate: program IR in, text of one language out. For the tests of the printers.
+#include "codegen/cuda/PrintCuda.h"
 #include "codegen/cxx/PrintCxx.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -13,7 +14,7 @@
 using namespace mlir;
 
 static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("<input .mlir>"));
-static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx"));
+static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda"));
 static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("output file"));
 
 static LogicalResult printCxx(ModuleOp module, llvm::raw_ostream& os) {
@@ -25,12 +26,31 @@ static LogicalResult printCxx(ModuleOp module, llvm::raw_ostream& os) {
     if (f->hasAttr("ortc.kernel")) {
       if (failed(ortc::codegen::cxx::printKernel(f, body, needs))) result = failure();
     } else if (f->hasAttr("ortc.program")) {
+      if (failed(ortc::codegen::cxx::printArenaBytes(f, body))) result = failure();
+      body << "\n";
       if (failed(ortc::codegen::cxx::printProgram(f, body, needs))) result = failure();
     } else continue;
     body << "\n";
   }
   for (const std::string& header : needs.headers) os << "#include \"" << header << "\"\n";
-  os << "using namespace ortc_rt;\n\n" << StringRef(text).rtrim() << "\n";
+  os << "namespace ortc_rt {\nnamespace model {\n\n" << StringRef(text).rtrim() << "\n\n}\n}\n";
+  return result;
+}
+
+static LogicalResult printCuda(ModuleOp module, llvm::raw_ostream& os) {
+  using namespace ortc::codegen;
+  bool hasProgram = llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp f) { return f->hasAttr("ortc.program"); });
+  os << "#include \"" << (hasProgram ? "cuda_context.h" : "ortc_cuda.cuh") << "\"\nnamespace ortc_rt {\nnamespace model {\n";
+  LogicalResult result = success();
+  for (auto f : module.getOps<func::FuncOp>()) {
+    os << "\n";
+    if (f->hasAttr("ortc.kernel") && failed(cuda::printKernel(f, os))) result = failure();
+    if (!f->hasAttr("ortc.program")) continue;
+    if (failed(cuda::printArenaBytes(f, os))) result = failure();
+    os << "\n";
+    if (failed(cuda::printProgram(f, os))) result = failure();
+  }
+  os << "\n}\n}\n";
   return result;
 }
 
@@ -42,6 +62,7 @@ int main(int argc, char** argv) {
                   func::FuncDialect, vector::VectorDialect, gpu::GPUDialect>();
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(input, sources, &context);
@@ -53,6 +74,7 @@ int main(int argc, char** argv) {
     return 3;
   }
   if (to == "cxx") return failed(printCxx(*module, os));
+  if (to == "cuda") return failed(printCuda(*module, os));
   llvm::errs() << "unknown language '" << to << "'\n";
   return 2;
 }

@@ -65,8 +65,10 @@ struct Body {
 class BodyRun {
 public:
   /// `tensors` are those of Body::tensors, `captured` the values of Body::captured, in order.
-  BodyRun(const Body& body, llvm::ArrayRef<HostTensor> tensors, llvm::ArrayRef<HostScalar> captured, BodyErrors& errors);
-  Lane* lanes(Register r) { return storage.data() + static_cast<size_t>(r) * laneCount; }
+  /// Runs have at most `width` lanes.
+  BodyRun(const Body& body, int64_t width, llvm::ArrayRef<HostTensor> tensors, llvm::ArrayRef<HostScalar> captured,
+          BodyErrors& errors);
+  Lane* lanes(Register r) { return storage.data() + static_cast<int64_t>(r) * width; }
   void run(int64_t n) { runCode(body.code, n, nullptr); }
 
 private:
@@ -81,6 +83,7 @@ private:
   bool countSteps(uint64_t n);
 
   const Body& body;
+  int64_t width;
   llvm::ArrayRef<HostTensor> tensors;
   llvm::SmallVector<CellType> tensorCells;
   BodyErrors& errors;

@@ -14,12 +14,12 @@ void BodyErrors::fail(std::string text, bool isLimit) {
   failed = true;
 }
 
-BodyRun::BodyRun(const Body& body, llvm::ArrayRef<HostTensor> tensors, llvm::ArrayRef<HostScalar> captured,
-                 BodyErrors& errors)
-    : body(body), tensors(tensors), errors(errors), storage(static_cast<size_t>(body.registers) * laneCount) {
+BodyRun::BodyRun(const Body& body, int64_t width, llvm::ArrayRef<HostTensor> tensors,
+                 llvm::ArrayRef<HostScalar> captured, BodyErrors& errors)
+    : body(body), width(width), tensors(tensors), errors(errors), storage(static_cast<size_t>(body.registers) * width) {
   for (const HostTensor& t : tensors) tensorCells.push_back(cellType(t.elementType));
-  for (auto& [scalar, r] : body.constants) std::fill_n(lanes(r), laneCount, scalar.cell);
-  for (auto [scalar, at] : llvm::zip(captured, body.captured)) std::fill_n(lanes(at.second), laneCount, scalar.cell);
+  for (auto& [scalar, r] : body.constants) std::fill_n(lanes(r), width, scalar.cell);
+  for (auto [scalar, at] : llvm::zip(captured, body.captured)) std::fill_n(lanes(at.second), width, scalar.cell);
 }
 
 bool BodyRun::countSteps(uint64_t n) {

@@ -21,7 +21,8 @@ void registerHostStep(llvm::StringRef name, HostStep step);
 struct EvaluateOptions {
   /// Largest single tensor; more is an error ("needs N bytes").
   uint64_t maxBytes = uint64_t(1) << 36;
-  /// Scalar operations in all (elements times operations of their body; turns of loops count, too).
+  /// Scalar operations in all: elements times operations of their body, products of contractions; an op at the level of
+  /// the function counts 128.
   uint64_t maxSteps = UINT64_MAX;
   /// No diagnostics: failure is an answer (constant folding).
   bool quiet = false;
@@ -45,6 +46,8 @@ public:
 
   /// Did the last failure come from a limit of the options?
   bool exceededLimit() const;
+  /// Steps that the last run took.
+  uint64_t steps() const;
 
 private:
   struct State;

@@ -52,7 +52,6 @@ std::optional<HostValue> constantValue(Value v, uint64_t& bytes) {
 TypedAttr toAttr(const HostValue& v, Type type) {
   if (const HostTensor* t = v.tensor()) {
     auto to = dyn_cast<RankedTensorType>(type);
-    // A constant has a static type; a result with `?` keeps its op (its sizes are values that follow it).
     if (!to || !to.hasStaticShape() || ArrayRef<int64_t>(t->dims) != to.getShape()) return {};
     if (t->data || t->strings) return toAttribute(*t);
     return toAttribute(HostTensor(t->elementType, t->dims));
@@ -68,7 +67,7 @@ TypedAttr toAttr(const HostValue& v, Type type) {
 }
 } // namespace
 
-FailureOr<SmallVector<TypedAttr>> foldToConstants(Operation* op, const FoldLimits& limits) {
+FailureOr<SmallVector<TypedAttr>> foldToConstants(Operation* op, FoldLimits& limits) {
   if (!isCandidate(op)) return failure();
   // Cheap refusals first: an operand that is no constant, a result that is too large in any case.
   llvm::SetVector<Value> read;
@@ -76,13 +75,14 @@ FailureOr<SmallVector<TypedAttr>> foldToConstants(Operation* op, const FoldLimit
   read.insert(op->operand_begin(), op->operand_end());
   for (Value v : read)
     if (!isa_and_present<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(v.getDefiningOp())) return failure();
-  // A large constant must be worth converting: strings and the like have no cells.
+  // A constant has a static type, and changing the type of a value is not done here.
+  for (Type t : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(t); tensor && !tensor.hasStaticShape()) return failure();
   SmallVector<std::pair<Value, HostValue>> captured;
   uint64_t bytes = 0;
   EvaluateOptions options;
   options.quiet = true;
-  options.maxSteps = limits.steps;
-  // Outside of what is read, so that it bounds every tensor that is made on the way, too.
+  options.maxSteps = std::min(limits.steps, limits.total);
   auto staticBytes = [](Type t) -> uint64_t {
     auto type = dyn_cast<RankedTensorType>(t);
     if (!type || !type.hasStaticShape()) return 0;
@@ -117,7 +117,9 @@ FailureOr<SmallVector<TypedAttr>> foldToConstants(Operation* op, const FoldLimit
   SmallVector<HostValue> operands;
   for (Value v : op->getOperands())
     operands.push_back(llvm::find_if(captured, [&](auto& c) { return c.first == v; })->second);
-  auto results = Evaluator(options).evaluate(op, operands, captured);
+  Evaluator evaluator(options);
+  auto results = evaluator.evaluate(op, operands, captured);
+  limits.total -= std::min(limits.total, evaluator.steps());
   if (failed(results)) return failure();
   SmallVector<TypedAttr> attributes;
   for (auto [v, r] : llvm::zip(*results, op->getResults())) {
@@ -138,7 +140,8 @@ Value simplifyBuilt(OpBuilder& b, Value built) {
         folded[result.getResultNumber()].getType() == built.getType())
       return folded[result.getResultNumber()];
   }
-  auto constants = foldToConstants(op, FoldLimits::small());
+  FoldLimits limits = FoldLimits::small();
+  auto constants = foldToConstants(op, limits);
   if (succeeded(constants)) return b.create<arith::ConstantOp>(op->getLoc(), (*constants)[result.getResultNumber()]);
   if (op->getNumResults() == 1)
     if (Value v = tryScalarise(b, op)) return v;

@@ -9,6 +9,9 @@ using namespace mlir;
 
 namespace ortc {
 
+/// An op at the level of a function costs about as much as this many scalar operations in a body.
+constexpr uint64_t stepsPerOp = 128;
+
 HostTensor toTensor(const HostScalar& s) {
   HostTensor t(s.type, {});
   CellType c = cellType(s.type);
@@ -43,7 +46,7 @@ LogicalResult Interpreter::check(Operation* op) {
 }
 
 LogicalResult Interpreter::countSteps(Operation* op, uint64_t n) {
-  if (errors.steps.fetch_add(n) + n > errors.maxSteps)
+  if (n > errors.maxSteps || errors.steps.fetch_add(n) + n > errors.maxSteps)
     return fail(op, fmt::format("takes more than {} steps to evaluate", errors.maxSteps), /*isLimit=*/true);
   return success();
 }
@@ -180,6 +183,24 @@ LogicalResult Interpreter::scalar(Operation* op) {
   return success();
 }
 
+/// Roughly the number of scalar operations of an own op: products for contractions, else elements.
+static uint64_t workOf(Operation* op, ArrayRef<HostTensor> operands) {
+  uint64_t elements = 0;
+  for (const HostTensor& t : operands) elements += static_cast<uint64_t>(t.size());
+  uint64_t each = 1; // per element of the result
+  if (auto contract = dyn_cast<ContractOp>(op)) {
+    for (unsigned l : contract.reductionLoops()) {
+      auto [operand, dim] = contract.extentOf(l);
+      each *= static_cast<uint64_t>(operands[operand].dims[dim]);
+    }
+  } else if (isa<ConvOp>(op) && operands[1].dims[0] > 0) {
+    each = static_cast<uint64_t>(operands[1].size() / operands[1].dims[0]);
+  } else {
+    return elements;
+  }
+  return llvm::SaturatingMultiply(each, static_cast<uint64_t>(operands[2].size()));
+}
+
 LogicalResult Interpreter::evaluable(Operation* op) {
   SmallVector<HostTensor> operands, results;
   auto style = dyn_cast<DestinationStyleOpInterface>(op);
@@ -193,6 +214,7 @@ LogicalResult Interpreter::evaluable(Operation* op) {
     if (failed(t)) return failure();
     operands.push_back(std::move(*t));
   }
+  if (failed(countSteps(op, workOf(op, operands)))) return failure();
   std::optional<ScopedDiagnosticHandler> silence;
   if (options.quiet) silence.emplace(op->getContext(), [](Diagnostic&) { return success(); });
   if (failed(cast<Evaluable>(op).evaluate(operands, results))) return failure();
@@ -234,7 +256,7 @@ LogicalResult Interpreter::forLoop(scf::ForOp op) {
   for (Value v : op.getInitArgs())
     if (dies(op, v)) environment.erase(v); // so that the body may change it in place
   while (i < end) {
-    if (failed(countSteps(op, 1))) return failure();
+    if (failed(countSteps(op, stepsPerOp))) return failure();
     HostScalar at{op.getInductionVar().getType(), {}};
     at.cell.i = i;
     set(op.getInductionVar(), at);
@@ -254,7 +276,7 @@ LogicalResult Interpreter::whileLoop(scf::WhileOp op) {
   for (Value v : op.getInits())
     if (dies(op, v)) environment.erase(v);
   for (;;) {
-    if (failed(countSteps(op, 1))) return failure();
+    if (failed(countSteps(op, stepsPerOp))) return failure();
     for (auto [a, v] : llvm::zip(op.getBeforeArguments(), carried)) set(a, std::move(v));
     auto passed = block(*op.getBeforeBody());
     if (failed(passed)) return failure();
@@ -313,7 +335,7 @@ LogicalResult Interpreter::hostStep(HostStepOp op) {
 }
 
 LogicalResult Interpreter::execute(Operation* op) {
-  if (failed(countSteps(op, 1))) return failure();
+  if (failed(countSteps(op, stepsPerOp))) return failure();
   if (auto c = dyn_cast<arith::ConstantOp>(op)) return constant(c);
   if (auto linalgOp = dyn_cast<linalg::FillOp>(op)) return fill(linalgOp);
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) return structured(linalgOp);
@@ -328,6 +350,10 @@ LogicalResult Interpreter::execute(Operation* op) {
         auto results = block(o.block());
         if (failed(results)) return failure();
         for (auto [r, v] : llvm::zip(o.getResults(), *results)) set(r, std::move(v));
+        return success();
+      })
+      .Case([&](CheckOp o) -> LogicalResult {
+        if (index(o.getCondition()) == 0) return fail(op, o.getMessage());
         return success();
       })
       .Case([&](DimOp o) -> LogicalResult {

@@ -21,6 +21,7 @@ public:
   HostValue get(mlir::Value v);
 
   bool limitExceeded = false;
+  uint64_t steps() const { return errors.steps; }
 
 private:
   // Tensors ops (InterpretTensors.cpp).

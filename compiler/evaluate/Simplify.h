@@ -14,15 +14,16 @@ namespace ortc {
 struct FoldLimits {
   uint64_t slack = 64 << 10;
   uint64_t growth = 4;
-  /// Scalar operations per op (about one second for 2^29).
-  uint64_t steps = uint64_t(1) << 31;
+  /// Scalar operations per op (half a second or so), and what is left for all ops together: folding takes from it.
+  uint64_t steps = uint64_t(1) << 29;
+  uint64_t total = uint64_t(1) << 33;
   /// What import folds at once: small things that shapes are made of. Larger ones wait for the passes, which may want
   /// to see the ops first (a dequantised weight).
-  static FoldLimits small() { return {4096, 0, 1 << 20}; }
+  static FoldLimits small() { return {4096, 0, 1 << 20, 1 << 20}; }
 };
 
 /// The values of the results of `op` when all that it reads are constants and the limits allow it.
-mlir::FailureOr<llvm::SmallVector<mlir::TypedAttr>> foldToConstants(mlir::Operation* op, const FoldLimits& limits);
+mlir::FailureOr<llvm::SmallVector<mlir::TypedAttr>> foldToConstants(mlir::Operation* op, FoldLimits& limits);
 
 /// When the result of `op` is a tensor of at most 64 elements, or a scalar, and its inputs are known element by element
 /// (tensor.from_elements, small constants): the same as scalar arithmetic and tensor.from_elements, made at the

@@ -125,11 +125,12 @@ public:
     }
     if (points == 0) return results;
     bool reduces = parallel != extents.size();
-    // A thread only pays for some ten thousand operations.
-    int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, perOutput * std::max(1u, plan.body.operations)));
+    // A thread only pays for some tens of thousands of operations.
+    int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, perOutput * std::max(1u, plan.body.operations)));
     parallelFor((points + grain - 1) / grain, [&](int64_t begin, int64_t end) {
-      BodyRun body(plan.body, tensors, captured, errors);
       int64_t first = begin * grain, last = std::min(points, end * grain);
+      int64_t together = (last - first) * (plan.folds.empty() ? 1 : std::max<int64_t>(perOutput, 1));
+      BodyRun body(plan.body, std::min(laneCount, together), tensors, captured, errors);
       if (!reduces) mapPoints(body, first, last);
       else if (!plan.folds.empty()) foldPoints(body, first, last, perOutput);
       else reducePoints(body, first, last, perOutput);

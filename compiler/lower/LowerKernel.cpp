@@ -74,8 +74,8 @@ static MemRefType bufferType(Value tensor) {
   return MemRefType::get({ShapedType::kDynamic}, cast<RankedTensorType>(tensor.getType()).getElementType());
 }
 
-KernelWriter::KernelWriter(KernelOp kernel, ModuleOp module, StridesOf stridesOf)
-    : builder(kernel.getContext()), emitter(builder, kernel.getLoc(), *this), kernel(kernel), stridesOf(stridesOf) {
+KernelWriter::KernelWriter(KernelOp kernel, ModuleOp module, std::function<Sizes(Value)> strides)
+    : builder(kernel.getContext()), emitter(builder, kernel.getLoc(), *this), kernel(kernel), stridesOf(std::move(strides)) {
   builder.setInsertionPointToEnd(module.getBody());
   function = builder.create<func::FuncOp>(kernel.getLoc(), functionName(kernel), builder.getFunctionType({}, {}));
   function.setPrivate();
@@ -138,8 +138,7 @@ LoweredKernel KernelWriter::finish() {
   return r;
 }
 
-/// Removes doubles and constants that folding left behind.
-static void tidy(func::FuncOp function) {
+LogicalResult tidyKernel(func::FuncOp function) {
   IRRewriter rewriter(function.getContext());
   DominanceInfo dominance(function);
   eliminateCommonSubExpressions(rewriter, dominance, function);
@@ -148,6 +147,7 @@ static void tidy(func::FuncOp function) {
   (void)applyPatternsAndFoldGreedily(function, std::move(none), config); // folds and removes what is dead
   DominanceInfo again(function);
   eliminateCommonSubExpressions(rewriter, again, function);
+  return mlir::verify(function);
 }
 
 FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Schedule& schedule, StridesOf stridesOf) {
@@ -203,8 +203,7 @@ FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Sch
   }
   LoweredKernel lowered = writer.finish();
   if (schedule.vectorLanes > 1) vectoriseLoops(lowered.function, schedule.vectorLanes);
-  tidy(lowered.function);
-  if (failed(mlir::verify(lowered.function))) return failure();
+  if (failed(tidyKernel(lowered.function))) return failure();
   return lowered;
 }
 

@@ -30,10 +30,13 @@ using StridesOf = llvm::function_ref<Sizes(mlir::Value tensor)>;
 /// unique in it. A catalogue kernel (choice) is written by `lowerChoice` of the target instead.
 mlir::FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, mlir::ModuleOp module, const Schedule& schedule, StridesOf stridesOf);
 
+/// Removes doubles, what folding left behind and what nothing uses; then verifies. Every kernel function goes through it.
+mlir::LogicalResult tidyKernel(mlir::func::FuncOp function);
+
 /// The arguments of a kernel function that is being written; also used by targets that write catalogue kernels.
 class KernelWriter final : public LoopEmitter::Outside {
 public:
-  KernelWriter(KernelOp kernel, mlir::ModuleOp module, StridesOf stridesOf);
+  KernelWriter(KernelOp kernel, mlir::ModuleOp module, std::function<Sizes(mlir::Value)> stridesOf);
   mlir::Value scalar(mlir::Value outer) override;
   Place place(mlir::Value tensor) override;
   bool isInside(mlir::Operation* op) override { return kernel->isProperAncestor(op); }
@@ -49,7 +52,7 @@ public:
 private:
   KernelOp kernel;
   mlir::func::FuncOp function;
-  StridesOf stridesOf;
+  std::function<Sizes(mlir::Value)> stridesOf;
   llvm::SmallVector<Place> results;
   mlir::Value workspaceArg;
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> inputArgs, scalarArgs;

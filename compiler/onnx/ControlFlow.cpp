@@ -23,22 +23,28 @@ SmallVector<Value> withSizes(OpBuilder& b, ArrayRef<Tensor> tensors) {
   return r;
 }
 
+BranchScratch::BranchScratch(OpBuilder& b, Location loc, Value condition) {
+  OperationState state(loc, scf::IfOp::getOperationName());
+  state.addOperands(condition);
+  state.addRegion();
+  state.addRegion();
+  op = b.create(state);
+}
+BranchScratch::~BranchScratch() {
+  op->dropAllReferences();
+  for (Region& r : op->getRegions()) r.walk([](Operation* inner) { inner->dropAllUses(); });
+  op->erase();
+}
+
 std::vector<Tensor> buildIf(OpBuilder& b, Location loc, Value condition, llvm::function_ref<std::vector<Tensor>()> then,
                             llvm::function_ref<std::vector<Tensor>()> otherwise) {
   // The result types are only known when the branches are built, so they are built in a throw-away op first. (It stands
   // in the function: what folds inside of a branch looks at the regions around it.)
-  OperationState holderState(loc, scf::IfOp::getOperationName());
-  holderState.addOperands(condition);
-  holderState.addRegion(), holderState.addRegion();
-  struct Holder {
-    Operation* op;
-    ~Holder() { op->erase(); }
-  } holder{b.create(holderState)};
-  auto regions = holder.op->getRegions();
+  BranchScratch scratch(b, loc, condition);
   std::vector<Tensor> results[2];
   for (int i : {0, 1}) {
     OpBuilder::InsertionGuard guard(b);
-    b.createBlock(&regions[i]);
+    b.createBlock(&scratch.region(i));
     results[i] = i == 0 ? then() : otherwise();
   }
   if (results[0].size() != results[1].size())
@@ -62,7 +68,7 @@ std::vector<Tensor> buildIf(OpBuilder& b, Location loc, Value condition, llvm::f
   SmallVector<Type> resultTypes;
   for (int i : {0, 1}) {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(&regions[i].front());
+    b.setInsertionPointToEnd(&scratch.region(i).front());
     std::vector<Tensor> cast = results[i];
     for (auto [t, type] : llvm::zip(cast, types)) t.value = castTo(b, loc, t.value, type);
     SmallVector<Value> yielded = withSizes(b, cast);
@@ -72,7 +78,7 @@ std::vector<Tensor> buildIf(OpBuilder& b, Location loc, Value condition, llvm::f
   OperationState state(loc, scf::IfOp::getOperationName());
   state.addOperands(condition);
   state.addTypes(resultTypes);
-  for (Region& r : regions) state.addRegion()->takeBody(r);
+  for (unsigned i : {0u, 1u}) state.addRegion()->takeBody(scratch.region(i));
   Operation* op = b.create(state);
   std::vector<Tensor> r;
   unsigned next = 0;

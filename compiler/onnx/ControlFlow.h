@@ -18,6 +18,18 @@ std::vector<Tensor> buildIf(mlir::OpBuilder& b, mlir::Location loc, mlir::Value 
                             llvm::function_ref<std::vector<Tensor>()> then,
                             llvm::function_ref<std::vector<Tensor>()> otherwise);
 
+/// An scf.if without results, in which branches are built before it is known what they give. It hangs in the function,
+/// since what is built looks at what it is in. Erased with the object.
+class BranchScratch {
+public:
+  BranchScratch(mlir::OpBuilder& b, mlir::Location loc, mlir::Value condition);
+  ~BranchScratch();
+  mlir::Region& region(unsigned i) { return op->getRegion(i); }
+
+private:
+  mlir::Operation* op;
+};
+
 /// A list of values for scf results or arguments: each tensor is followed by its dynamic sizes.
 llvm::SmallVector<mlir::Value> withSizes(mlir::OpBuilder& b, llvm::ArrayRef<Tensor> tensors);
 /// `value` with the given, more dynamic type.

@@ -4,7 +4,9 @@
 #include "compiler/onnx/GraphImporter.h"
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/onnx/ControlFlow.h"
+#include "compiler/onnx/KnownOperators.h"
 #include "compiler/onnx/NodeBuilder.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <unordered_map>
 
 using namespace mlir;
@@ -22,7 +24,7 @@ struct ImportFailure {}; // already reported
 class Importer final : public GraphImporter {
 public:
   Importer(const onnx::OnnxFile& file, MLIRContext& context, const ImportOptions& options, Diagnostics& diagnostics)
-      : file(file), options(options), diagnostics(diagnostics), b(&context) {}
+      : file(file), options(options), reports(&diagnostics), b(&context) {}
 
   OwningOpRef<ModuleOp> run() {
     OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
@@ -55,7 +57,7 @@ private:
 
   const onnx::OnnxFile& file;
   const ImportOptions& options;
-  Diagnostics& diagnostics;
+  Diagnostics* reports; // where errors go; another one while a branch is tried
   OpBuilder b;
   std::vector<Names> scopes;
   uint64_t copiedNodes = 0;
@@ -63,7 +65,7 @@ private:
   llvm::StringMap<unsigned> usedDims;
 
   template <typename... T> [[noreturn]] void fail(std::string_view where, fmt::format_string<T...> format, T&&... args) {
-    diagnostics.error(where, format, std::forward<T>(args)...);
+    reports->error(where, format, std::forward<T>(args)...);
     throw ImportFailure();
   }
 
@@ -140,7 +142,7 @@ private:
     const Graph& graph = file.model().graph;
     for (auto& [name, sizes] : options.shapes)
       if (llvm::none_of(graph.inputs, [&](auto& i) { return i.name == name; })) {
-        auto& d = diagnostics.error("", "--shape names {}, which is no input", quoteName(name));
+        auto& d = reports->error("", "--shape names {}, which is no input", quoteName(name));
         for (const onnx::ValueInfo* i : graph.dataInputs()) d.note("input {} is {}", quoteName(i->name), onnx::typeText(i->type));
         throw ImportFailure();
       }
@@ -180,7 +182,7 @@ private:
     for (auto [info, t] : llvm::zip(graph.outputs, outputs)) {
       results.push_back(t.value);
       if (info.type.dtype != DType::Undefined && info.type.kind == onnx::Type::Kind::Tensor && info.type.dtype != t.dtype)
-        diagnostics.warning("output " + quoteName(info.name), "the file says {}, but it is computed as {}", dtypeName(info.type.dtype), dtypeName(t.dtype));
+        reports->warning("output " + quoteName(info.name), "the file says {}, but it is computed as {}", dtypeName(info.type.dtype), dtypeName(t.dtype));
       resultAttrs.push_back(b.getDictionaryAttr({b.getNamedAttr("ortc.name", b.getStringAttr(info.name)),
                                                  b.getNamedAttr("ortc.dtype", b.getI64IntegerAttr(static_cast<int64_t>(t.dtype)))}));
     }
@@ -245,28 +247,73 @@ private:
     return outputs;
   }
 
-  /// The If at nodes[i] has results of different ranks: each branch gets its own copy of what follows.
+  /// The If at nodes[i] has results of different ranks: each branch gets its own copy of what follows. Where that is an
+  /// error in one of them, the model can only run with the other: the run checks for it, and no branch is needed.
   std::vector<Tensor> importRestInBranches(const Graph& graph, const std::vector<Node>& nodes, size_t i, BranchRankError& e) {
     const Node& node = nodes[i];
+    Location loc = locationOf(node);
     copiedNodes += nodes.size() - i;
     auto refuse = [&](const std::string& why) {
-      auto& d = diagnostics.error(node.describe(), "{}, and what is known of the sizes does not tell which is taken", e.detail);
+      auto& d = reports->error(node.describe(), "{}, and what is known of the sizes does not tell which is taken", e.detail);
       d.note("{}", why);
       d.help("fix the sizes that its condition is computed from with --shape");
       throw ImportFailure();
     };
     if (copiedNodes > kCopiedNodesBudget) refuse("copying the rest of the graph into both branches would make it too large");
-    auto branch = [&](const char* name) {
-      return [&, name]() -> std::vector<Tensor> {
-        Scope scope(*this);
-        std::vector<Tensor> results = importSubgraph(node.attribute(name)->graph(), {});
-        for (auto [output, t] : llvm::zip(node.outputs, results)) scopes.back()[output] = t;
-        return importFrom(graph, nodes, i + 1);
+    auto rest = [&](const char* name) {
+      Scope scope(*this);
+      std::vector<Tensor> results = importSubgraph(node.attribute(name)->graph(), {});
+      for (auto [output, t] : llvm::zip(node.outputs, results)) scopes.back()[output] = t;
+      return importFrom(graph, nodes, i + 1);
+    };
+    // Each is built in a region of its own, with errors kept apart.
+    BranchScratch scratch(b, loc, e.condition);
+    std::vector<Tensor> results[2];
+    bool good[2];
+    Diagnostics kept[2];
+    for (int k : {0, 1}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.createBlock(&scratch.region(k));
+      Diagnostics* outer = std::exchange(reports, &kept[k]);
+      kept[k].setFile(outer->file());
+      size_t depth = scopes.size();
+      try {
+        results[k] = rest(k == 0 ? "then_branch" : "else_branch");
+        good[k] = true;
+      } catch (ImportFailure&) {
+        good[k] = false;
+        scopes.resize(depth);
+      }
+      reports = outer;
+    }
+    if (!good[0] && !good[1]) {
+      auto& d = reports->report(kept[0].all().front());
+      d.note("this is with the first branch of {}; the second one fails as well", node.describe());
+      throw ImportFailure();
+    }
+    if (good[0] != good[1]) {
+      int k = good[0] ? 0 : 1;
+      Value ok = e.condition;
+      if (k == 1) ok = b.create<arith::XOrIOp>(loc, ok, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
+      b.create<CheckOp>(loc, ok, "RUN_ERROR", fmt::format("{}: only its {} branch gives a graph that can run", node.describe(), k == 0 ? "first" : "second"));
+      // What was built moves to where the If would be.
+      for (Operation& op : llvm::make_early_inc_range(scratch.region(k).front())) {
+        op.remove();
+        b.insert(&op);
+      }
+      return results[k];
+    }
+    auto move = [&](int k) {
+      return [&, k]() -> std::vector<Tensor> {
+        for (Operation& op : llvm::make_early_inc_range(scratch.region(k).front())) {
+          op.remove();
+          b.insert(&op);
+        }
+        return results[k];
       };
     };
-    Location loc = locationOf(node);
     try {
-      return buildIf(b, loc, e.condition, branch("then_branch"), branch("else_branch"));
+      return buildIf(b, loc, e.condition, move(0), move(1));
     } catch (BranchRankError& outer) {
       refuse("the graph's outputs have different ranks, too: " + outer.detail);
     } catch (NodeError& error) {
@@ -284,11 +331,11 @@ private:
   [[noreturn]] void report(const Node& node, NodeError& e) {
     Diagnostic d;
     d.severity = Severity::Error;
-    d.file = diagnostics.file();
+    d.file = reports->file();
     d.location = node.describe();
     d.message = e.message;
     d.lines = e.lines;
-    diagnostics.report(std::move(d));
+    reports->report(std::move(d));
     throw ImportFailure();
   }
 
@@ -305,7 +352,9 @@ private:
     } else {
       const OpDefinition* definition = OpRegistry::find(node.domain, node.opType);
       if (!definition) {
-        auto& d = diagnostics.error(node.describe(), "operator {} is not supported{}", quoteName(node.opType),
+        if (!isKnownOperator(node.domain, node.opType))
+          fail(node.describe(), "there is no operator {} in domain {}", quoteName(node.opType), quoteName(node.domain.empty() ? "ai.onnx" : node.domain));
+        auto& d = reports->error(node.describe(), "operator {} is not supported{}", quoteName(node.opType),
                                     node.domain.empty() ? "" : " (domain " + quoteName(node.domain) + ")");
         d.help("`ortc ops` lists what is; compile the part before or after it with --cut-outputs or --cut-inputs");
         throw ImportFailure();
@@ -397,7 +446,7 @@ private:
 
 OwningOpRef<ModuleOp> importModel(const onnx::OnnxFile& file, MLIRContext& context, const ImportOptions& options,
                                   Diagnostics& diagnostics) {
-  context.loadDialect<OrtcDialect, func::FuncDialect, linalg::LinalgDialect, tensor::TensorDialect, scf::SCFDialect,
+  context.loadDialect<OrtcDialect, vector::VectorDialect, func::FuncDialect, linalg::LinalgDialect, tensor::TensorDialect, scf::SCFDialect,
                       arith::ArithDialect, math::MathDialect, memref::MemRefDialect>();
   return Importer(file, context, options, diagnostics).run();
 }

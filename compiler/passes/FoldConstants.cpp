@@ -4,6 +4,7 @@
 // that look at constant weights (packing).
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/passes/Passes.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 
@@ -16,14 +17,14 @@ struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
   using FoldConstantsBase::FoldConstantsBase;
 
   void runOnOperation() override {
-    FoldLimits limits{slack, growth, steps};
+    FoldLimits limits{slack, growth, steps, total};
     SmallVector<Value> candidates; // constants and inits that may have lost their last use
     fold(getOperation()->getRegions(), limits, candidates);
     for (Value v : candidates)
       if (Operation* def = v.getDefiningOp(); def && isOpTriviallyDead(def)) def->erase();
   }
 
-  void fold(MutableArrayRef<Region> regions, const FoldLimits& limits, SmallVectorImpl<Value>& candidates) {
+  void fold(MutableArrayRef<Region> regions, FoldLimits& limits, SmallVectorImpl<Value>& candidates) {
     for (Region& region : regions)
       for (Block& block : region)
         for (Operation& op : llvm::make_early_inc_range(block)) {
@@ -36,7 +37,8 @@ struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
           OpBuilder b(&op);
           for (auto [r, c] : llvm::zip(op.getResults(), *constants))
             if (!r.use_empty()) r.replaceAllUsesWith(b.create<arith::ConstantOp>(op.getLoc(), c));
-          llvm::SmallSetVector<Value, 4> operands(op.operand_begin(), op.operand_end());
+          llvm::SetVector<Value> operands(op.operand_begin(), op.operand_end());
+          for (Region& r : op.getRegions()) getUsedValuesDefinedAbove(r, r, operands);
           op.erase();
           // Large weights are freed early: the copy that was folded may be the last use.
           for (Value v : operands) {

@@ -23,7 +23,8 @@ def FoldConstants : Pass<"fold-constants"> {
   let options = [
     Option<"slack", "slack", "uint64_t", "65536", "bytes that a result may always have">,
     Option<"growth", "growth", "uint64_t", "4", "times the bytes of the constants read that a result may have">,
-    Option<"steps", "steps", "uint64_t", "2147483648", "scalar operations that one op may take">
+    Option<"steps", "steps", "uint64_t", "536870912", "scalar operations that one op may take">,
+    Option<"total", "total", "uint64_t", "8589934592", "scalar operations in all">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

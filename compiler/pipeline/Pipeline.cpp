@@ -2,7 +2,7 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/passes/FormKernels.h"
 #include "compiler/passes/Passes.h"
-#include "mlir/IR/Diagnostics.h"
+#include "compiler/pipeline/DiagnosticBridge.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,27 +14,6 @@ namespace ortc {
 std::vector<std::string> stageNames() { return {"import", "simplify", "optimise", "kernels", "select", "program"}; }
 
 namespace {
-
-/// MLIR's diagnostics as ours: the location's name is the node.
-class DiagnosticBridge {
-public:
-  DiagnosticBridge(MLIRContext& context, Diagnostics& diagnostics)
-      : handler(&context, [&diagnostics](mlir::Diagnostic& d) {
-          std::string where;
-          d.getLocation()->walk([&](Location l) {
-            if (auto name = dyn_cast<NameLoc>(l); name && where.empty()) where = name.getName().str();
-            return WalkResult::advance();
-          });
-          Severity severity = d.getSeverity() == DiagnosticSeverity::Error ? Severity::Error
-                              : d.getSeverity() == DiagnosticSeverity::Warning ? Severity::Warning : Severity::Remark;
-          auto& made = diagnostics.report(severity, where, d.str());
-          for (mlir::Diagnostic& note : d.getNotes()) made.note("{}", note.str());
-          return success();
-        }) {}
-
-private:
-  ScopedDiagnosticHandler handler;
-};
 
 class Stages {
 public:

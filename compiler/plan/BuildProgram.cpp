@@ -2,6 +2,8 @@
 #include "compiler/plan/BuildProgram.h"
 #include "compiler/plan/Arena.h"
 #include "compiler/plan/Places.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -26,6 +28,9 @@ public:
     if (failed(emitBlock(main.getBody().front()))) return failure();
     b.setInsertionPointToEnd(&run.getBody().front());
     b.create<func::ReturnOp>(main.getLoc());
+    IRRewriter rewriter(b.getContext());
+    DominanceInfo dominance(run);
+    eliminateCommonSubExpressions(rewriter, dominance, run);
     setModuleAttributes();
     main.erase();
     module->setAttr("ortc.weights_bytes", b.getI64IntegerAttr(static_cast<int64_t>(facts.weights.bytes())));
@@ -94,7 +99,15 @@ private:
 
   // ---- values ----
 
-  Value mapped(Value v) { return map.lookupOrDefault(v); }
+  /// The value in the program. Arithmetic on sizes that planning made where it was already passed is written here.
+  Value mapped(Value v) {
+    if (Value here = map.lookupOrNull(v)) return here;
+    Operation* op = v.getDefiningOp();
+    assert(op && op->getNumRegions() == 0 && "only arithmetic may be missing");
+    IRMapping operands;
+    for (Value operand : op->getOperands()) operands.map(operand, mapped(operand));
+    return b.clone(*op, operands)->getResult(cast<OpResult>(v).getResultNumber());
+  }
   Value mappedSize(OpFoldResult s) {
     if (auto c = constantSize(s)) return b.create<arith::ConstantIndexOp>(main.getLoc(), *c);
     return mapped(cast<Value>(s));
@@ -107,6 +120,12 @@ private:
         if (v.getParentBlock() == at) return v;
     }
     const PlannedPlace* place = places.find(tensor);
+    if (!place) { // weights that a catalogue kernel has packed for itself
+      auto constant = tensor.getDefiningOp<arith::ConstantOp>();
+      HostTensor data = toHostTensor(cast<ElementsAttr>(constant.getValue()));
+      Value at = b.create<arith::ConstantIndexOp>(tensor.getLoc(), static_cast<int64_t>(facts.weights.add(data, wishName(tensor))));
+      return b.create<BufferOp>(tensor.getLoc(), MemRefType::get({ShapedType::kDynamic}, data.elementType), wishName(tensor), "weights", 0, at);
+    }
     PlannedBuffer& buffer = places.buffers[place->buffer];
     if (buffer.segment == "weights" && !buffer.byteOffset) {
       auto constant = tensor.getDefiningOp<arith::ConstantOp>();
@@ -183,6 +202,7 @@ private:
       lowered = options.writeChoice(kernel, module, stridesOf, facts.weights);
       if (failed(lowered)) return failure();
       written = static_cast<bool>(lowered->function);
+      if (written && failed(tidyKernel(lowered->function))) return failure();
     }
     if (!written) lowered = lowerKernel(kernel, module, options.schedule(kernel), stridesOf);
     if (failed(lowered)) return failure();

@@ -24,8 +24,32 @@ std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
   Value v = cast<Value>(size);
   if (auto it = atStartOf.find(v); it != atStartOf.end()) return OpFoldResult(it->second);
   Operation* op = v.getDefiningOp();
-  if (!op) return std::nullopt;
+  // A size that a loop carries is the same in every turn, or it is not known.
+  auto carried = [&](scf::ForOp loop, unsigned i) -> std::optional<OpFoldResult> {
+    Value arg = loop.getRegionIterArg(i), next = loop.getBody()->getTerminator()->getOperand(i);
+    auto init = atStart(OpFoldResult(loop.getInitArgs()[i]));
+    if (!init || next == arg) return init;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(start);
+    atStartOf[arg] = sizeValue(b, loop.getLoc(), *init);
+    auto after = atStart(OpFoldResult(next));
+    if (after && sameSize(*after, *init)) return init;
+    atStartOf.erase(arg);
+    return std::nullopt;
+  };
+  if (auto arg = dyn_cast<BlockArgument>(v)) {
+    auto loop = dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp());
+    if (!loop || arg == loop.getInductionVar()) return std::nullopt;
+    return carried(loop, arg.getArgNumber() - 1);
+  }
   if (isa<DimOp>(op)) return size;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) return carried(loop, cast<OpResult>(v).getResultNumber());
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    unsigned i = cast<OpResult>(v).getResultNumber();
+    auto x = atStart(OpFoldResult(branch.thenYield()->getOperand(i))), y = atStart(OpFoldResult(branch.elseYield()->getOperand(i)));
+    if (x && y && sameSize(*x, *y)) return x;
+    return std::nullopt;
+  }
   if (op->getNumRegions() || !isPure(op) || op->getNumOperands() == 0) return std::nullopt;
   IRMapping map;
   for (Value operand : op->getOperands()) {

@@ -20,6 +20,10 @@ std::string quoteName(std::string_view name) {
   return text + "'";
 }
 
+bool Diagnostic::isLimitOfOrtc() const {
+  return message.find("not supported") != std::string::npos || message.find("fault of ortc") != std::string::npos;
+}
+
 std::string Diagnostic::str() const {
   std::string text;
   if (!file.empty()) text += escapeControls(file) + ": ";

@@ -20,12 +20,12 @@ constexpr float ln2_high = 0.693145752f, ln2_low = 1.42860677e-6f;
 constexpr float round_magic =
     12582912.0f; // 1.5 * 2^23: x + this has the nearest integer to x in its low bits
 
-// NaN stays: both comparisons are false for it.
+// NaN stays.
 template <class V> ORTC_INLINE V at_most(V x, float hi) {
-  return hi < x ? splat<V>(hi) : x;
+  return less(splat<V>(hi), x);
 }
 template <class V> ORTC_INLINE V at_least(V x, float lo) {
-  return lo > x ? splat<V>(lo) : x;
+  return greater(splat<V>(lo), x);
 }
 
 // The nearest integer to x, |x| < 2^22, as a float and as an integer.
@@ -68,7 +68,8 @@ template <class V, class I> ORTC_INLINE V power_of_2(I n) {
 template <class V> ORTC_INLINE V scale(V y, const nearest<V>& n, int shift) {
 #if defined(__AVX512F__) && !defined(ORTC_RT_NO_BUILTINS)
   if constexpr (sizeof(V) == 64)
-    return __builtin_ia32_scalefps512_mask(y, V(n.value + float(shift)), y, uint16_t(-1), 4);
+    return __builtin_ia32_scalefps512_mask(y, shift ? V(n.value + float(shift)) : n.value, y,
+                                           uint16_t(-1), 4);
 #endif
   const int_of<V> k = n.number + shift, half = k >> 1;
   return y * power_of_2<V>(half) * power_of_2<V>(int_of<V>(k - half));

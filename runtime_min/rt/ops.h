@@ -35,8 +35,6 @@ template <class V> using if_integer = typename when<!is_float<elem_of<V>>>::type
 template <class V> using if_float = typename when<is_float<elem_of<V>>>::type;
 template <class T> constexpr bool is_signed = T(-1) < T(0);
 template <> inline constexpr bool is_signed<bool> = false;
-template <class A, class B> constexpr bool same = false;
-template <class A> constexpr bool same<A, A> = true;
 template <class T> struct float_bits; // of f32 and f64
 template <> struct float_bits<float> {
   static constexpr uint32_t sign = 0x80000000u, infinity = 0x7f800000u, mantissa = 0x007fffffu;
@@ -77,15 +75,15 @@ template <class V, class F> ORTC_INLINE V per_lane(V a, V b, F f) {
 
 // Floats: comparisons and signs.
 
-// `b > a ? b : a` is what one instruction of x86 does; it lacks only the NaN of b, and when b is a
+// greater(b, a) is one instruction of x86; it lacks only the NaN of b, and when b is a
 // constant that check folds away.
 template <class V> ORTC_INLINE V maximum(V a, V b) {
-  V m = b > a ? b : a;
+  V m = detail::greater(b, a);
   if constexpr (detail::is_float<elem_of<V>>) m = b != b ? b : m;
   return m;
 }
 template <class V> ORTC_INLINE V minimum(V a, V b) {
-  V m = b < a ? b : a;
+  V m = detail::less(b, a);
   if constexpr (detail::is_float<elem_of<V>>) m = b != b ? b : m;
   return m;
 }
@@ -97,11 +95,11 @@ template <class V, detail::if_vector<V> = 0> ORTC_INLINE V minimum(V a, elem_of<
 }
 
 template <class V> ORTC_INLINE V max_number(V a, V b) {
-  V m = b > a ? b : a;
+  V m = detail::greater(b, a);
   return a != a ? b : m;
 }
 template <class V> ORTC_INLINE V min_number(V a, V b) {
-  V m = b < a ? b : a;
+  V m = detail::less(b, a);
   return a != a ? b : m;
 }
 
@@ -474,7 +472,7 @@ template <class To, class V> ORTC_INLINE like<To, V> saturate(V x) {
 
 template <class To, class V> ORTC_INLINE like<To, V> cast(V x) {
   using T = elem_of<V>;
-  if constexpr (detail::same<To, bool>)
+  if constexpr (detail::same_types<To, bool>)
     return x != 0;
   else if constexpr (detail::is_float<T> && !detail::is_float<To>)
     return saturate<To>(x);

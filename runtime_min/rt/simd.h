@@ -57,6 +57,8 @@ ORTC_SCALAR(long long)
 ORTC_SCALAR(unsigned long long)
 #undef ORTC_SCALAR
 
+template <class A, class B> constexpr bool same_types = false;
+template <class A> constexpr bool same_types<A, A> = true;
 template <bool> struct when {};
 template <> struct when<true> {
   using type = int;
@@ -372,6 +374,37 @@ template <class U, class V> ORTC_INLINE like<U, V> convert(V v) {
   else
     return __builtin_convertvector(v, like<U, V>);
 }
+
+namespace detail {
+// a > b ? a : b and a < b ? a : b, so b if either is NaN: one instruction of x86, which clang finds
+// by itself and g++ only for scalars.
+template <class V> ORTC_INLINE V greater(V a, V b) {
+#if defined(__SSE2__) && !defined(__clang__) && !defined(ORTC_RT_NO_BUILTINS)
+  if constexpr (same_types<V, vec<float, 4>>) return __builtin_ia32_maxps(a, b);
+#if defined(__AVX__)
+  if constexpr (same_types<V, vec<float, 8>>) return __builtin_ia32_maxps256(a, b);
+#endif
+#if defined(__AVX512F__)
+  if constexpr (same_types<V, vec<float, 16>>)
+    return __builtin_ia32_maxps512_mask(a, b, a, uint16_t(-1), 4);
+#endif
+#endif
+  return a > b ? a : b;
+}
+template <class V> ORTC_INLINE V less(V a, V b) {
+#if defined(__SSE2__) && !defined(__clang__) && !defined(ORTC_RT_NO_BUILTINS)
+  if constexpr (same_types<V, vec<float, 4>>) return __builtin_ia32_minps(a, b);
+#if defined(__AVX__)
+  if constexpr (same_types<V, vec<float, 8>>) return __builtin_ia32_minps256(a, b);
+#endif
+#if defined(__AVX512F__)
+  if constexpr (same_types<V, vec<float, 16>>)
+    return __builtin_ia32_minps512_mask(a, b, a, uint16_t(-1), 4);
+#endif
+#endif
+  return a < b ? a : b;
+}
+} // namespace detail
 
 // Folds of all lanes, by halves: the order depends on nothing but the number of lanes.
 template <class V> ORTC_INLINE elem_of<V> sum_lanes(V v) {

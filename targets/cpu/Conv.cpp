@@ -142,7 +142,7 @@ FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf s
 
   KernelWriter writer(kernel, module, [&](Value v) { return v == weights ? Sizes{ob.getIndexAttr(1)} : strides(v); });
   std::string callee = !c->depthwise ? "conv_f32" : parameters.getAs<BoolAttr>("fast").getValue() ? "depthwise_f32" : "depthwise_any_f32";
-  TemplateCall call(writer, callee);
+  TemplateCall call(writer, callee, c->depthwise ? "DepthwiseArgs" : "ConvArgs");
   if (!c->depthwise) {
     call.parameter("MR", number(parameters, "MR"));
     call.parameter("NV", number(parameters, "NV"));

@@ -77,6 +77,7 @@ void TemplateCall::finish(KernelOp kernel, Value heavy, unsigned rows) {
   names.append(sizeNames);
   auto call = b.create<CallTemplateOp>(loc, callee, b.getDictionaryAttr(parameters), buffers, sizes, b.getArrayAttr(names));
   call->setAttr("parameterOrder", b.getArrayAttr(order));
+  call->setAttr("argsType", b.getStringAttr(argsType));
   Value root = kernel.yielded()[0];
   if (root == heavy) return; // no epilogue
   OpBuilder::InsertionGuard guard(b);

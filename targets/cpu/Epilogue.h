@@ -14,7 +14,8 @@ std::optional<HostTensor> constantOf(mlir::Value v);
 /// A call of a template with named arguments.
 class TemplateCall {
 public:
-  TemplateCall(KernelWriter& writer, llvm::StringRef callee) : writer(writer), callee(callee.str()) {}
+  /// `argsType`: the struct that the template takes.
+  TemplateCall(KernelWriter& writer, llvm::StringRef callee, llvm::StringRef argsType) : writer(writer), callee(callee.str()), argsType(argsType.str()) {}
   void parameter(llvm::StringRef name, int64_t value);
   void parameter(llvm::StringRef name, llvm::StringRef text);
   void buffer(llvm::StringRef name, mlir::Value memref);
@@ -24,11 +25,10 @@ public:
   /// Makes the op. `heavy` is the value whose elements the template computes; its dims [0, rows) are counted by m in
   /// row-major order, the dims [rows, rank) by n.
   void finish(KernelOp kernel, mlir::Value heavy, unsigned rows);
-  /// The same for channels-last convolutions and all else where n is the last dim only: rows = rank - 1.
 
 private:
   KernelWriter& writer;
-  std::string callee;
+  std::string callee, argsType;
   llvm::SmallVector<mlir::NamedAttribute> parameters;
   llvm::SmallVector<mlir::Attribute> order, bufferNames, sizeNames;
   llvm::SmallVector<mlir::Value> buffers, sizes;

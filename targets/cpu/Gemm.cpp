@@ -252,7 +252,7 @@ FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf s
   }
 
   KernelWriter writer(kernel, module, [&](Value v) { return v == packedRhs ? Sizes{ob.getIndexAttr(1)} : strides(v); });
-  TemplateCall call(writer, packed ? "gemm_f32" : "gemm_unpacked_f32");
+  TemplateCall call(writer, packed ? "gemm_f32" : "gemm_unpacked_f32", packed ? "GemmArgs" : "UnpackedArgs");
   call.parameter("MR", number("MR"));
   call.parameter("NV", number("NV"));
   call.parameter("Bytes", number("bytes"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs what was printed for kernels.mlir and compares it with numbers computed here, in double.
 #include KERNELS
+using namespace ortc_rt;
+using namespace ortc_rt::model;
 #include <math.h>
 #include <stdio.h>
 

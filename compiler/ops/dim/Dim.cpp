@@ -7,7 +7,8 @@ using namespace ortc;
 #include "compiler/ops/dim/Dim.cpp.inc"
 
 LogicalResult DimOp::verify() {
-  if (getMin() < 0 || getMin() > getMax()) return emitOpError() << "bounds [" << getMin() << ", " << getMax() << "] are empty or negative";
-  if (getMultipleOf() < 1) return emitOpError("multipleOf must be positive");
+  int64_t min = getMin(), max = getMax(), multiple = getMultipleOf(); // the accessors are unsigned
+  if (min < 0 || min > max) return emitOpError() << "bounds [" << min << ", " << max << "] are empty or negative";
+  if (multiple < 1) return emitOpError("multipleOf must be positive");
   return success();
 }

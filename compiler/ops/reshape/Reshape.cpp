@@ -73,9 +73,9 @@ Value ReshapeOp::elementAt(ElementEmitter& e, unsigned, ValueRange indices) {
       }
     }
     Value linear = e.index(0);
-    for (size_t k = j0; k < j; ++k) linear = e.add(e.mul(linear, sizeValue(b, e.loc, to[k])), indices[k]);
+    for (size_t k = j0; k < j; ++k) linear = e.add(e.mul(linear, e.size(getInit(), k)), indices[k]);
     for (size_t k = i; k-- > i0;) {
-      Value size = sizeValue(b, e.loc, from[k]);
+      Value size = e.size(getSource(), k);
       bool outermost = true; // no dim of size other than 1 before it: the rest is its index
       for (size_t q = i0; q < k; ++q) outermost &= constantSize(from[q]) == 1;
       if (constantSize(from[k]) == 1) {

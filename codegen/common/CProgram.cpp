@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/common/CProgram.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+using namespace mlir;
+
+namespace ortc::codegen {
+
+std::string CProgramPrinter::typeName(Type type) { return isa<StringType>(type) ? "ortc_string" : CPrinter::typeName(type); }
+
+void CProgramPrinter::bindDims() {
+  // Dims first: they are pure, and their names should be the model's.
+  SmallVector<std::string> table = programDimNames(program->getParentOfType<ModuleOp>());
+  program.walk([&](DimOp dim) {
+    auto at = llvm::find(table, dim.getName()) - table.begin();
+    std::string name;
+    for (auto& [other, number] : dimNames)
+      if (number == at) name = other;
+    if (name.empty()) {
+      name = names.fresh(dim.getName());
+      dimNames.push_back({name, at});
+    }
+    bind(dim, {name});
+  });
+}
+
+LogicalResult CProgramPrinter::printBody() {
+  for (const char* name : {"context", "inputs", "outputs", "dims", "threads", "status", "stream"}) names.reserve(name);
+  bindDims();
+  analyze(program.getBody());
+  w.indent = 1;
+  return printBlock(program.getBody().front(), {});
+}
+
+std::string CProgramPrinter::dimDeclarations(StringRef body) {
+  std::string text;
+  for (auto& [name, number] : dimNames)
+    if (mentions(body, name)) text += "  const int64_t " + name + " = dims[" + std::to_string(number) + "];\n";
+  return text;
+}
+
+LogicalResult CProgramPrinter::printArenaBytes(ModuleOp module, llvm::raw_ostream& os) {
+  names.reserve("dims");
+  w.indent = 1;
+  std::string result;
+  if (auto constant = module->getAttrOfType<IntegerAttr>("ortc.arena_bytes")) result = std::to_string(constant.getInt());
+  program.walk([&](RequireArenaOp op) {
+    bindDims();
+    analyze(program.getBody());
+    BackwardSliceOptions options;
+    SetVector<Operation*> slice;
+    getBackwardSlice(op.getBytes(), &slice, options);
+    if (Operation* last = op.getBytes().getDefiningOp()) slice.insert(last);
+    for (Operation& o : program.getBody().front())
+      if (slice.contains(&o) && ::mlir::failed(printOp(&o))) hasFailed = true;
+    result = text(op.getBytes());
+  });
+  if (result.empty()) result = "0";
+  std::string body = dynamic_cast<llvm::raw_string_ostream&>(w.stream()).str();
+  std::string dims = dimDeclarations(body + " " + result);
+  os << "static uint64_t arena_bytes(const int64_t* " << (dims.empty() ? "/*dims*/" : "dims") << ") {\n"
+     << dims << body << "  return uint64_t(" << result << ");\n}\n";
+  return success(!hasFailed);
+}
+
+std::optional<LogicalResult> CProgramPrinter::printSpecial(Operation* op) {
+  return llvm::TypeSwitch<Operation*, std::optional<LogicalResult>>(op)
+      .Case([&](DimOp) { return success(); })
+      .Case([&](BufferOp buffer) { return printBuffer(buffer); })
+      .Case([&](LaunchOp launch) { return printLaunch(launch); })
+      .Case([&](OutputDimsOp dims) { return printOutputDims(dims); })
+      .Case([&](RequireArenaOp arena) { return printRequireArena(arena); })
+      .Case([&](CheckOp check) {
+        w.open("if (" + unary("!", expr(check.getCondition())).text + ") {");
+        w.line("context.why() << \"" + escapeForString(check.getMessage()) + "\";");
+        w.line("return ORTC_" + check.getStatus().str() + ";");
+        w.close();
+        return success();
+      })
+      .Case([&](HostStepOp step) { return printHostStep(step); })
+      .Case([&](func::ReturnOp) {
+        w.line("return ORTC_OK;");
+        return success();
+      })
+      .Default([&](Operation*) -> std::optional<LogicalResult> { return std::nullopt; });
+}
+
+void CProgramPrinter::returnOnFailure(const std::string& call) {
+  w.open("if (const ortc_status status = " + call + ") {");
+  w.line("return status;");
+  w.close();
+}
+
+LogicalResult CProgramPrinter::printBuffer(BufferOp op) {
+  if (op->use_empty()) return success();
+  StringRef segment = op.getSegment();
+  auto type = cast<MemRefType>(op.getMemref().getType());
+  bool constant = segment == "input" || segment == "weights";
+  if (!constant && segment != "output" && segment != "arena") return unsupported(op, "segment '" + segment + "'");
+  std::string element = elementTypeName(type.getElementType());
+  Expr at = op.getOffset() ? expr(op.getOffset()) : integer(0);
+  std::string init = bufferPointer(op, at, element);
+  std::string name = names.fresh(legalIdentifier(op.getName()));
+  w.line((constant ? "const " : "") + element + "* " + name + " = " + init + ";");
+  SmallVector<Expr> unknown(type.getNumDynamicDims());
+  Layout l = sourceLayout(type, name, unknown);
+  l.constant = constant;
+  layouts[op.getMemref()] = std::move(l);
+  return success();
+}
+
+LogicalResult CProgramPrinter::launchArguments(LaunchOp op, func::FuncOp kernel, SmallVectorImpl<std::string>& args) {
+  for (const KernelParam& p : analyzeSignature(kernel).params) {
+    Value operand = op->getOperand(p.arg);
+    if (p.kind == KernelParam::Scalar) {
+      args.push_back(text(operand));
+      continue;
+    }
+    const Layout& l = layoutOf(operand);
+    if (p.kind == KernelParam::Pointer) {
+      args.push_back(address(l, l.offset));
+      continue;
+    }
+    const Expr& e = p.kind == KernelParam::Size ? l.sizes[p.dim] : l.strides[p.dim];
+    if (e.text.empty()) return op.emitError("the kernel needs a size of a buffer that has none");
+    args.push_back(e.text);
+  }
+  return success();
+}
+
+LogicalResult CProgramPrinter::printOutputDims(OutputDimsOp op) {
+  // What follows from the dims was settled when the outputs were checked.
+  if (llvm::all_of(op.getSizes(), [](Value v) { return v.getDefiningOp<DimOp>() || v.getDefiningOp<arith::ConstantOp>(); })) return success();
+  std::string number = std::to_string(op.getNumber());
+  std::string name = names.fresh("output" + number + "_dims");
+  SmallVector<std::string> sizes;
+  for (Value v : op.getSizes()) sizes.push_back(text(v));
+  w.line("const int64_t " + name + "[] = {" + llvm::join(sizes, ", ") + "};");
+  returnOnFailure("context.set_output(outputs, " + number + ", " + name + ")");
+  return success();
+}
+
+/// step(context, settings in the order of their names, arguments, &results): memrefs are pointers.
+LogicalResult CProgramPrinter::printHostStep(HostStepOp op) {
+  SmallVector<std::string> args = {"context"};
+  if (auto settings = op.getSettings())
+    for (NamedAttribute s : *settings)
+      if (!setting(s, args)) return unsupported(op, "setting '" + s.getName().getValue() + "'");
+  for (Value v : op.getArguments()) {
+    if (isa<MemRefType>(v.getType())) {
+      const Layout& l = layoutOf(v);
+      args.push_back(address(l, l.offset));
+    } else {
+      args.push_back(argument(v));
+    }
+  }
+  for (Value r : op.getResults()) {
+    std::string name = freshName(r, "result");
+    w.line(varDecl(r.getType(), name, r.getType().isIndex() ? "0" : typeName(r.getType()) + "{}"));
+    bind(r, {name});
+    args.push_back("&" + name);
+  }
+  headers.insert("rt/steps.h");
+  returnOnFailure(legalIdentifier(op.getStep()) + "(" + llvm::join(args, ", ") + ")");
+  return success();
+}
+
+bool CProgramPrinter::setting(NamedAttribute s, SmallVectorImpl<std::string>& args) {
+  auto scalar = [&](Attribute a, std::string& type, std::string& value) {
+    if (auto b = dyn_cast<BoolAttr>(a)) return type = "bool", value = b.getValue() ? "true" : "false", true;
+    if (auto i = dyn_cast<IntegerAttr>(a)) return type = "int64_t", value = "int64_t(" + std::to_string(i.getInt()) + ")", true;
+    if (auto f = dyn_cast<FloatAttr>(a)) return type = "float", value = floatLiteral(Float32Type::get(program.getContext()), APFloat(static_cast<float>(f.getValueAsDouble()))).text, true;
+    if (auto t = dyn_cast<StringAttr>(a)) return type = "ortc_string", value = "ortc_string{\"" + escapeForString(t.getValue()) + "\", " + std::to_string(t.getValue().size()) + "}", true;
+    return false;
+  };
+  std::string type, value;
+  if (scalar(s.getValue(), type, value)) return args.push_back(value), true;
+  SmallVector<Attribute> elements;
+  if (auto array = dyn_cast<ArrayAttr>(s.getValue())) elements.assign(array.begin(), array.end());
+  else if (auto ints = dyn_cast<DenseI64ArrayAttr>(s.getValue())) {
+    for (int64_t i : ints.asArrayRef()) elements.push_back(IntegerAttr::get(IntegerType::get(program.getContext(), 64), i));
+  } else if (auto floats = dyn_cast<DenseF32ArrayAttr>(s.getValue())) {
+    for (float f : floats.asArrayRef()) elements.push_back(FloatAttr::get(Float32Type::get(program.getContext()), f));
+  } else {
+    return false;
+  }
+  SmallVector<std::string> values;
+  for (Attribute a : elements) {
+    if (!scalar(a, type, value)) return false;
+    values.push_back(value);
+  }
+  if (values.empty()) return args.append({"nullptr", "0"}), true;
+  std::string name = names.fresh(s.getName().getValue());
+  w.line("static const " + type + " " + name + "[] = {" + llvm::join(values, ", ") + "};");
+  args.append({name, std::to_string(values.size())});
+  return true;
+}
+
+} // namespace ortc::codegen

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host program as C++: sizes, places of tensors, and launches of kernels in order. What fails returns a status. The
+// CPU's and CUDA's programs differ in where buffers are and how a kernel is started.
+#pragma once
+#include "codegen/common/CPrinter.h"
+#include "compiler/ops/AllOps.h"
+
+namespace ortc::codegen {
+
+class CProgramPrinter : public CPrinter {
+public:
+  CProgramPrinter(Language language, mlir::func::FuncOp program, llvm::raw_ostream& os) : CPrinter(language, os), program(program) {}
+
+  mlir::LogicalResult printBody();
+  /// Definitions at the start of the function of what the body mentions: the dims.
+  std::string dimDeclarations(llvm::StringRef body);
+  /// `static uint64_t arena_bytes(const int64_t* dims)`: what the arena must hold for these sizes.
+  mlir::LogicalResult printArenaBytes(mlir::ModuleOp module, llvm::raw_ostream& os);
+
+protected:
+  std::string typeName(mlir::Type type) override;
+  std::optional<mlir::LogicalResult> printSpecial(mlir::Operation* op) override;
+  /// The pointer to byte `at` of a segment; `element` without const.
+  virtual std::string bufferPointer(BufferOp op, const Expr& at, const std::string& element) = 0;
+  virtual mlir::LogicalResult printLaunch(LaunchOp op) = 0;
+  virtual mlir::LogicalResult printRequireArena(RequireArenaOp op) = 0;
+
+  void returnOnFailure(const std::string& call);
+  void bindDims();
+  /// Pointers, sizes, scalars in the order of the kernel's parameters; failure after a diagnostic.
+  mlir::LogicalResult launchArguments(LaunchOp op, mlir::func::FuncOp kernel, llvm::SmallVectorImpl<std::string>& args);
+
+  mlir::func::FuncOp program;
+  std::vector<std::pair<std::string, int64_t>> dimNames;
+
+private:
+  mlir::LogicalResult printBuffer(BufferOp op);
+  mlir::LogicalResult printOutputDims(OutputDimsOp op);
+  mlir::LogicalResult printHostStep(HostStepOp op);
+  bool setting(mlir::NamedAttribute s, llvm::SmallVectorImpl<std::string>& args);
+};
+
+} // namespace ortc::codegen

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/CheckCase.h"
+#include "compiler/cases/RandomInputs.h"
+#include "compiler/import/OnnxFile.h"
+#include <filesystem>
+
+namespace fs = std::filesystem;
+
+namespace ortc::driver {
+namespace {
+
+using Error = Expectation::Error;
+using Status = CaseResult::Status;
+
+class Checker {
+public:
+  Checker(const CaseInput& input, const CheckOptions& options, const OpenModel& open) : options(options), open(open) {
+    result.name = input.name;
+    modelPath = input.modelPath;
+    folder = input.folder;
+  }
+
+  CaseResult run() {
+    if (readAll()) check();
+    return std::move(result);
+  }
+
+private:
+  const CheckOptions& options;
+  const OpenModel& open;
+  std::string modelPath, folder;
+  Case theCase;
+  CaseResult result;
+  std::unique_ptr<Session> session;
+  std::map<std::string, std::vector<int64_t>> sessionShapes;
+
+  bool finish(Status status, std::string reason) {
+    result.status = status;
+    result.reason = std::move(reason);
+    return false;
+  }
+
+  bool readAll() {
+    if (folder.empty()) {
+      theCase.modelPath = modelPath;
+      return true;
+    }
+    Diagnostics diagnostics;
+    std::optional<Case> read = readCase(folder, diagnostics);
+    if (!read) return finish(Status::Failed, firstError(diagnostics));
+    theCase = std::move(*read);
+    return true;
+  }
+
+  bool mustBeRefused() const { return theCase.expect.error != Error::None; }
+
+  /// The model was refused: is that what the case wants? For its own reason, that is, and not for what we lack.
+  bool refused(const Diagnostics& diagnostics, bool compiling) {
+    const Error wanted = theCase.expect.error;
+    const std::string error = firstError(diagnostics);
+    if (wanted == Error::None) return finish(Status::Failed, error);
+    for (const Diagnostic& d : diagnostics.all())
+      if (d.severity == Severity::Error && d.isLimitOfOrtc()) return finish(Status::Failed, "refused, but for another reason: " + error);
+    if (wanted == Error::Run && compiling) return finish(Status::Failed, "refused when compiled, not when run: " + error);
+    if (wanted == Error::Compile && !compiling) return finish(Status::Failed, "refused when run, not when compiled: " + error);
+    return finish(Status::Passed, "");
+  }
+
+  /// Makes `session` ready for these shapes. False: finished.
+  bool prepare(const PipelineOptions& pipeline) {
+    if (session && sessionShapes == pipeline.import.shapes) return true;
+    Diagnostics diagnostics(modelPath);
+    session = open(pipeline, diagnostics);
+    sessionShapes = pipeline.import.shapes;
+    return session ? true : refused(diagnostics, /*compiling=*/true);
+  }
+
+  void check() {
+    if (theCase.dataSets.empty()) {
+      checkWithoutData();
+      return;
+    }
+    // With shapes from the data these are read before the model is compiled, by the types in the file.
+    std::unique_ptr<onnx::OnnxFile> file;
+    if (options.shapeFromData) {
+      Diagnostics diagnostics(modelPath);
+      file = onnx::OnnxFile::open(modelPath, diagnostics);
+      if (!file) {
+        refused(diagnostics, true);
+        return;
+      }
+    } else if (!prepare(options.pipeline)) {
+      return;
+    }
+    Comparison all;
+    bool compared = false;
+    for (const std::string& dataFolder : theCase.dataSets) {
+      Diagnostics reading;
+      std::optional<DataSet> data = readDataSet(dataFolder, file ? file->model().graph : session->signature(), reading);
+      if (!data) {
+        finish(Status::Failed, firstError(reading));
+        return;
+      }
+      if (file && !prepare(withShapesOf(options.pipeline, file->model().graph, data->inputs))) return;
+      Diagnostics diagnostics(modelPath);
+      std::optional<std::vector<CaseValue>> outputs = session->run(data->inputs, diagnostics);
+      if (!outputs) {
+        refused(diagnostics, false);
+        return;
+      }
+      if (mustBeRefused()) continue;
+      Comparison one = compareOutputs(*outputs, *data, session->signature(), theCase.expect);
+      if (!one.passed && theCase.dataSets.size() > 1) one.reason += " (" + fs::path(dataFolder).filename().string() + ")";
+      all.merge(one);
+      compared = true;
+    }
+    if (mustBeRefused()) {
+      finish(Status::Failed, theCase.expect.error == Error::Compile ? "accepted, but must be refused when compiled"
+                                                                    : "accepted, but must be refused");
+      return;
+    }
+    if (compared) result.maxRel = all.maxRel, result.maxUlp = all.maxUlp;
+    finish(all.passed ? Status::Passed : Status::Failed, all.reason);
+  }
+
+  void checkWithoutData() {
+    if (!prepare(options.pipeline)) return;
+    Diagnostics diagnostics(modelPath);
+    std::optional<std::vector<CaseValue>> inputs =
+        randomInputs(session->signature(), randomSizes(options.pipeline), options.seed, diagnostics);
+    if (!inputs) {
+      finish(Status::Skipped, "no data, and " + firstError(diagnostics));
+      return;
+    }
+    std::optional<std::vector<CaseValue>> outputs = session->run(*inputs, diagnostics);
+    if (!outputs) {
+      refused(diagnostics, false);
+      return;
+    }
+    if (mustBeRefused()) {
+      finish(Status::Failed, "accepted, but must be refused");
+      return;
+    }
+    if (!options.reference) {
+      finish(Status::Passed, "no data: ran on seeded inputs, nothing to compare with");
+      return;
+    }
+    std::unique_ptr<Session> reference = options.reference(options.pipeline, diagnostics);
+    std::optional<std::vector<CaseValue>> wanted = reference ? reference->run(*inputs, diagnostics) : std::nullopt;
+    if (!wanted) {
+      finish(Status::Failed, "the reference refuses what the target accepts: " + firstError(diagnostics));
+      return;
+    }
+    DataSet data;
+    for (CaseValue& value : *wanted) data.outputs.push_back(std::move(value));
+    Comparison all = compareOutputs(*outputs, data, session->signature(), theCase.expect);
+    result.maxRel = all.maxRel, result.maxUlp = all.maxUlp;
+    finish(all.passed ? Status::Passed : Status::Failed, all.passed ? "no data: seeded inputs against the reference" : all.reason);
+  }
+};
+
+} // namespace
+
+const char* statusName(Status status) {
+  return status == Status::Passed ? "passed" : status == Status::Failed ? "failed" : "skipped";
+}
+
+std::vector<CaseInput> collectCases(const std::vector<std::string>& paths, Diagnostics& diagnostics) {
+  std::vector<CaseInput> cases;
+  std::error_code error;
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path, error)) {
+      if (!fs::exists(path, error)) diagnostics.report({Severity::Error, path, "", "no such file or folder", {}});
+      else cases.push_back({path, "", path});
+      continue;
+    }
+    std::vector<std::string> folders = findCases(path);
+    if (folders.empty()) diagnostics.report({Severity::Error, path, "", "no folder here holds a model.onnx", {}});
+    for (const std::string& folder : folders) cases.push_back({folder, folder, (fs::path(folder) / "model.onnx").string()});
+  }
+  return cases;
+}
+
+CaseResult checkCase(const CaseInput& input, const CheckOptions& options, const OpenModel& open) { return Checker(input, options, open).run(); }
+
+PipelineOptions withShapesOf(const PipelineOptions& options, const onnx::Graph& graph, const std::vector<CaseValue>& inputs) {
+  PipelineOptions r = options;
+  std::vector<const onnx::ValueInfo*> infos = graph.dataInputs();
+  for (size_t i = 0; i < inputs.size() && i < infos.size(); ++i)
+    if (inputs[i].isTensor() && infos[i]->type.kind == onnx::Type::Kind::Tensor) r.import.shapes.emplace(infos[i]->name, inputs[i].tensor.dims);
+  return r;
+}
+
+std::string firstError(const Diagnostics& diagnostics) {
+  for (const Diagnostic& d : diagnostics.all())
+    if (d.severity == Severity::Error) {
+      Diagnostic one = d;
+      one.file.clear();
+      one.lines.clear();
+      std::string text = one.str();
+      if (!text.empty() && text.back() == '\n') text.pop_back();
+      return text;
+    }
+  return "no reason was given";
+}
+
+} // namespace ortc::driver

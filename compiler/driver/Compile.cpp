@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// ortc compile: a model becomes a bundle of source files.
+#include "compiler/driver/BundleFolder.h"
+#include "compiler/driver/EmitBundle.h"
+#include "compiler/import/OnnxFile.h"
+#include "compiler/support/Names.h"
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/Support/raw_ostream.h"
+#include <filesystem>
+#include <memory>
+
+namespace fs = std::filesystem;
+
+namespace ortc::driver {
+namespace {
+
+struct Options {
+  CompileOptions compile;
+  std::string model, destination;
+};
+
+/// --emit-ir: the IR after a stage, with large constants cut short.
+int emitIr(const GlobalOptions& global, const Options& o, const PipelineOptions& pipeline, TargetInfo* target) {
+  Diagnostics diagnostics(o.model);
+  std::unique_ptr<onnx::OnnxFile> file = onnx::OnnxFile::open(o.model, diagnostics);
+  if (!file || diagnostics.hasErrors()) return finish(global, diagnostics);
+  mlir::MLIRContext context;
+  context.disableMultithreading();
+  std::optional<PipelineResult> result;
+  if (target) {
+    result = runPipeline(*file, context, *target, pipeline, diagnostics);
+  } else if (auto module = buildTensorIr(*file, context, pipeline, diagnostics)) {
+    result.emplace();
+    result->module = std::move(module);
+  }
+  if (!result || diagnostics.hasErrors()) return finish(global, diagnostics);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  result->module->print(os, mlir::OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(16));
+  llvm::json::Object json;
+  if (global.json) json["ir"] = llvm::json::fixUTF8(text);
+  else llvm::outs() << text;
+  if (o.compile.explain && !global.json) llvm::outs() << result->explanation;
+  llvm::outs().flush();
+  return finish(global, diagnostics, std::move(json));
+}
+
+int compile(const GlobalOptions& global, Options& o) {
+  if (o.compile.target.empty()) throw UsageError{"--target is missing", "`ortc doctor` lists the targets"};
+  std::unique_ptr<TargetInfo> target = targetOf(o.compile);
+  checkCompileOptions(o.compile, target.get());
+  PipelineOptions pipeline = pipelineOptions(o.compile);
+  if (!o.compile.emitIr.empty()) {
+    if (!o.destination.empty()) throw UsageError{"-o has no effect with --emit-ir, which prints the IR and writes nothing", ""};
+    if (!target && o.compile.emitIr != "import" && o.compile.emitIr != "simplify")
+      throw UsageError{fmt::format("--emit-ir={}: the reference has tensor IR only, which is there after import and simplify", o.compile.emitIr), ""};
+    return emitIr(global, o, pipeline, target.get());
+  }
+  if (!target) throw UsageError{"target 'reference' evaluates models, there is nothing to emit", "name another target, or use `ortc run` or `ortc verify`"};
+  if (!o.compile.name.empty() && legaliseIdentifier(o.compile.name) != o.compile.name)
+    throw UsageError{fmt::format("--name: {} is no identifier", quoteName(o.compile.name)), "take " + legaliseIdentifier(o.compile.name)};
+  if (o.destination.empty()) o.destination = bundleName(o.compile, o.model);
+
+  Diagnostics diagnostics;
+  std::vector<std::string> files;
+  std::optional<Emitted> emitted;
+  writeBundleFolder(
+      o.destination,
+      [&](const std::string& folder) {
+        emitted = emitBundle(o.compile, pipeline, *target, {o.model, "", folder}, diagnostics);
+        return emitted.has_value();
+      },
+      files, diagnostics);
+  llvm::json::Object json;
+  if (emitted && !diagnostics.hasErrors()) {
+    json["name"] = emitted->name;
+    json["folder"] = llvm::json::fixUTF8(o.destination);
+    json["files"] = llvm::json::Array(files);
+    json["weights_bytes"] = static_cast<int64_t>(emitted->facts.weights.bytes());
+    if (emitted->facts.arenaBytes) json["arena_bytes"] = *emitted->facts.arenaBytes;
+    json["launches"] = emitted->facts.launches;
+    json["copies"] = emitted->facts.copies;
+    if (o.compile.explain) json["choices"] = llvm::json::fixUTF8(emitted->explanation);
+    if (!global.json) {
+      if (o.compile.explain) fmt::print("{}", emitted->explanation);
+      fmt::print(stderr, "{}: {} files, {} launches, weights {} bytes, arena {}\n", o.destination, files.size(), emitted->facts.launches,
+                 emitted->facts.weights.bytes(), emitted->facts.arenaBytes ? fmt::format("{} bytes", *emitted->facts.arenaBytes) : "as the sizes need");
+      fflush(stdout);
+    }
+  }
+  return finish(global, diagnostics, std::move(json));
+}
+
+} // namespace
+
+void addCompile(CLI::App& app, GlobalOptions& global, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = addCommand(app, global, "compile", "Compile a model to a bundle of source files",
+                           "  ortc compile net.onnx --target=cpu -o net\n"
+                           "  ortc compile net.onnx --target=cpu --mcpu=x86-64-v3 --dim batch=1..32 --explain\n"
+                           "  ortc compile kws.onnx --target=cortex-m4 --max-ram=64KiB --max-flash=256KiB\n"
+                           "  ortc compile net.onnx --target=reference --emit-ir=simplify\n");
+  c->add_option("model", o->model, "ONNX file")->required()->type_name("MODEL");
+  c->add_option("-o", o->destination, "Folder of the bundle (default: its name, here); an old bundle is replaced")->type_name("DIR");
+  addCompileOptions(*c, o->compile, /*builds=*/false);
+  c->callback([&global, &action, o] { action = [&global, o] { return compile(global, *o); }; });
+}
+
+} // namespace ortc::driver

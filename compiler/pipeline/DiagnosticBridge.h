@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What MLIR reports while it lives becomes our diagnostics: the name of the location is the node.
+#pragma once
+#include "compiler/support/Diagnostics.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+
+namespace ortc {
+
+/// MLIR's diagnostics as ours: the location's name is the node.
+class DiagnosticBridge {
+public:
+  DiagnosticBridge(mlir::MLIRContext& context, Diagnostics& diagnostics)
+      : handler(&context, [&diagnostics](mlir::Diagnostic& d) {
+          std::string where;
+          d.getLocation()->walk([&](mlir::Location l) {
+            if (auto name = llvm::dyn_cast<mlir::NameLoc>(l); name && where.empty()) where = name.getName().str();
+            return mlir::WalkResult::advance();
+          });
+          Severity severity = d.getSeverity() == mlir::DiagnosticSeverity::Error ? Severity::Error
+                              : d.getSeverity() == mlir::DiagnosticSeverity::Warning ? Severity::Warning : Severity::Remark;
+          auto& made = diagnostics.report(severity, where, d.str());
+          for (mlir::Diagnostic& note : d.getNotes()) made.note("{}", note.str());
+          return mlir::success();
+        }) {}
+
+private:
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace ortc
