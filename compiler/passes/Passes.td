@@ -50,4 +50,79 @@ def Simplify : Pass<"simplify"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def FoldTranspose : Pass<"fold-transpose", "::mlir::func::FuncOp"> {
+  let summary = "lets ops read and write in the order that is there, instead of transposing";
+  let description = [{
+    Transposes move down, through elementwise ops, reductions, reshapes, slices and concatenations, until they meet their
+    inverse, or a contraction that takes them into an indexing map; what is left moves up into the contraction before it.
+
+    ```mlir
+    %t = linalg.generic {... transpose [0, 2, 1, 3] ...} ins(%k)
+    %s = ortc.contract(%q, %t) into ... maps (b, m, h, d), (b, h, n, d) -> (b, h, m, n)
+    ```
+    becomes
+    ```mlir
+    %s = ortc.contract(%q, %k) into ... maps (b, m, h, d), (b, n, h, d) -> (b, h, m, n)
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::ortc::OrtcDialect"];
+}
+
+def AssignLayout : Pass<"assign-layout", "::mlir::func::FuncOp"> {
+  let summary = "convolutions on channels last, with as few transposes as possible";
+  let description = [{
+    Each `ortc.conv` of layout nchw becomes one of layout nhwc between two transposes; these then move as in
+    fold-transpose: pooling, resizing and all else in between is computed in the new order. What is left is one transpose
+    of each image that comes in or goes out.
+
+    ```mlir
+    %y = ortc.conv(%x, %w) into %e {layout = "nchw"}
+    ```
+    becomes
+    ```mlir
+    %0 = linalg.generic {... transpose [0, 2, 3, 1] ...} ins(%x)
+    %1 = ortc.conv(%0, %w) into %f {layout = "nhwc"}
+    %y = linalg.generic {... transpose [0, 3, 1, 2] ...} ins(%1)
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::ortc::OrtcDialect"];
+}
+
+def FoldScaleIntoWeights : Pass<"fold-scale-into-weights", "::mlir::func::FuncOp"> {
+  let summary = "multiplications by constants per output channel become part of constant weights";
+  let description = [{
+    What follows a convolution or contraction with constant weights, and is a factor and an offset per output channel
+    (batch normalisation, bias, alpha of Gemm), becomes other weights and one addition. Factors and offsets are gathered
+    in f64 and rounded once.
+
+    ```mlir
+    %y = ortc.conv(%x, %w) into %e
+    %z = linalg.generic {... y * factor[c] + offset[c] ...} ins(%y, %factor, %offset)
+    ```
+    becomes
+    ```mlir
+    %y = ortc.conv(%x, %w_scaled) into %e
+    %z = linalg.generic {... y + bias[c] ...} ins(%y, %bias)
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
+}
+
+def ShareConcatPrefix : Pass<"share-concat-prefix", "::mlir::func::FuncOp"> {
+  let summary = "a concatenation that begins as an earlier one goes on from its result";
+  let description = [{
+    Then each tensor is a source of one concatenation only, and can be written in place (DenseNet).
+
+    ```mlir
+    %a = ortc.concat axis 1 (%x, %y) into %e
+    %b = ortc.concat axis 1 (%x, %y, %z) into %f
+    ```
+    becomes
+    ```mlir
+    %b = ortc.concat axis 1 (%a, %z) into %f
+    ```
+  }];
+  let dependentDialects = ["::ortc::OrtcDialect"];
+}
+
 #endif // ORTC_PASSES_TD

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace ortc {
 
-std::vector<std::string> stageNames() { return {"import", "simplify", "kernels", "select", "program"}; }
+std::vector<std::string> stageNames() { return {"import", "simplify", "optimise", "kernels", "select", "program"}; }
 
 namespace {
 
@@ -53,6 +53,24 @@ LogicalResult simplify(ModuleOp module) {
   return pm.run(module);
 }
 
+LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
+  PassManager pm(module.getContext());
+  // Factors before layouts: they know output channels by their dim of the model.
+  pm.addNestedPass<func::FuncOp>(createFoldScaleIntoWeights());
+  pm.addNestedPass<func::FuncOp>(createFoldTranspose());
+  // Transposes of constants are folded, and what moved away is dropped, before layouts add new ones.
+  pm.addPass(createFoldConstants());
+  pm.addPass(createSimplify());
+  if (target.prefersChannelsLast()) {
+    pm.addNestedPass<func::FuncOp>(createAssignLayout());
+    pm.addPass(createFoldConstants());
+    pm.addPass(createSimplify());
+  }
+  // Concatenations are made anew with their layouts.
+  pm.addNestedPass<func::FuncOp>(createShareConcatPrefix());
+  return pm.run(module);
+}
+
 } // namespace
 
 OwningOpRef<ModuleOp> buildTensorIr(const onnx::OnnxFile& file, MLIRContext& context, const PipelineOptions& options, Diagnostics& diagnostics) {
@@ -80,21 +98,23 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
     if (diagnostics.hasErrors()) return std::nullopt;
     return std::move(result);
   };
-  // 3. kernels: what is computed together. After all rewriting of tensor IR; nothing later looks into a kernel but to
+  // 3. optimise: what the model computes, in the order that costs least. The evaluator's answers stay within rounding.
+  if (done(stages.run("optimise", [&] { return optimise(module, target); }))) return answer();
+  // 4. kernels: what is computed together. After all rewriting of tensor IR; nothing later looks into a kernel but to
   //    write it.
   if (done(stages.run("kernels", [&] {
         formKernels(module.lookupSymbol<func::FuncOp>("main"));
         return verify(module);
       })))
     return answer();
-  // 4. select: the target's row for each kernel.
+  // 5. select: the target's row for each kernel.
   if (done(stages.run("select", [&] {
         selectKernels(module, target);
         if (options.explain) result.explanation = explainChoices(module);
         return success();
       })))
     return answer();
-  // 5. program: places, offsets, packed weights, loops; then the target's own small rewrites.
+  // 6. program: places, offsets, packed weights, loops; then the target's own small rewrites.
   stages.run("program", [&]() -> LogicalResult {
     ProgramOptions program;
     program.alignment = target.alignment();

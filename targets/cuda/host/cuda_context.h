@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: 0BSD
-// What CUDA bundles add to ortc_rt::context: the device and whether this bundle can run on it, weights and arena in its
-// memory, and the two ways to run. An emitted bundle looks like this:
+// What CUDA bundles add to ortc_rt::context: the device and whether this bundle can run on it,
+// weights and arena in its memory, and the two ways to run. An emitted bundle looks like this:
 //
-//   struct net_context : ortc_rt::cuda_context { ... };
-//   static ortc_status net_program(net_context& ctx, const int64_t* dim, cudaStream_t stream) {
-//     ORTC_CUDA_TRY(ctx, "fc1_gemm_relu", ORTC_LAUNCH(fc1_gemm_relu, dim3(4), dim3(256), 0, stream,
-//                                                     ctx.input<float>(0), ctx.weight<float>(0), ctx.buffer<float>(0)));
+//   struct net_context : ortc_rt::cuda_context {
+//     ortc_tensor tensors[2]; // for `staged`
+//   };
+//   static ortc_status net_program(net_context& context, const ortc_tensor* inputs,
+//                                  ortc_tensor* outputs, const int64_t* dims, cudaStream_t stream)
+//                                  {
+//     if (const ortc_status status = context.need_arena(...)) return status;
+//     const float* x = static_cast<const float*>(inputs[0].data); // on the device, as all of these
+//     const float* w = context.device_params.at<float>(0);
+//     float* hidden = context.device_memory.at<float>(0);
+//     ORTC_CUDA_TRY(context, "fc1", ORTC_LAUNCH(fc1, dim3(4), dim3(256), 0, stream, x, w, hidden));
 //     ...
 //     return ORTC_OK;
 //   }
 //   static ortc_status net_run(ortc_context* c, const ortc_tensor* in, ortc_tensor* out) {
-//     auto& ctx = *ortc_rt::context_cast<net_context>(c);
-//     int64_t dim[2];
-//     return ctx.run_host(in, out, dim, net_arena_bytes, [&](cudaStream_t stream) {
-//       return net_program(ctx, dim, stream);
-//     });
+//     int64_t dims[2];
+//     auto& context = *ortc_rt::context_cast<net_context>(c);
+//     return net_context::run_host(context, in, out, dims, net_program);
 //   }
 //
-// After create and reserve nothing allocates. run_device neither allocates nor waits, so the caller may capture its
-// stream into a CUDA graph.
+// After create and reserve nothing allocates. run_device neither allocates nor waits, so the caller
+// may capture its stream into a CUDA graph.
 #ifndef ORTC_RT_CUDA_CONTEXT_H
 #define ORTC_RT_CUDA_CONTEXT_H
 
@@ -34,58 +39,66 @@ struct cuda_build {
   int ptx; // text that the driver compiles for newer devices; 0: none
 };
 
-// Whether the driver and device can run the bundle. The text says what was found and what is needed.
+// Whether the driver and device can run the bundle. The text says what was found and what is
+// needed.
 ortc_status cuda_check_device(const cuda_build& build, int device, text& why);
+
+// A block of device memory; code adds offsets.
+struct device_block {
+  char* data = nullptr;
+  uint64_t size = 0;
+
+  template <class T> T* at(uint64_t offset) const { return reinterpret_cast<T*>(data + offset); }
+};
 
 struct cuda_context : context {
   int device = 0;
   bool device_ready = false;
-  cudaStream_t stream = nullptr;     // of run_host
-  cudaEvent_t finished = nullptr;    // of the last run, since the arena is shared by all of them
-  char* device_weights = nullptr;    // shared by the contexts of a process
-  char* device_arena = nullptr;
-  uint64_t device_arena_bytes = 0;
-  char* staging = nullptr; // inputs and outputs of run_host
-  uint64_t staging_bytes = 0;
-  char** io = nullptr; // device addresses of inputs, then outputs, of this run
+  cudaStream_t stream = nullptr;  // of run_host
+  cudaEvent_t finished = nullptr; // of the last run, since the arena is shared by all of them
+  device_block device_params;     // weights, shared by the contexts of a process
+  device_block device_memory;     // the arena
+  device_block staging;           // inputs and outputs of run_host
+  ortc_tensor* staged = nullptr;  // room for all inputs, then all outputs; the bundle sets it
 
-  // context::open, then the device of options->device (its ordinal, cast to a pointer), stream and event.
+  // context::open, then the device of options->device (its ordinal, cast to a pointer), stream and
+  // event.
   ortc_status open_cuda(const ortc_model& m, const ortc_options* options, const cuda_build& build);
   // Copies `params` to the device, once for all contexts of the model on this device.
   ortc_status upload_weights();
-  // At least `bytes` of arena, and room for inputs and outputs of these sizes; what was in them is lost.
+  // At least `bytes` of arena, and room for inputs and outputs of these sizes; what was in them is
+  // lost.
   ortc_status reserve_cuda(uint64_t arena_bytes, const int64_t* dims);
   void close();
 
-  template <class T> const T* input(int i) const { return reinterpret_cast<const T*>(io[i]); }
-  template <class T> T* output(int i) const { return reinterpret_cast<T*>(io[model->num_inputs + i]); }
-  template <class T> const T* weight(uint64_t offset) const { return reinterpret_cast<const T*>(device_weights + offset); }
-  template <class T> T* buffer(uint64_t offset) const { return reinterpret_cast<T*>(device_arena + offset); }
+  // NEED_RESERVE when the arena is smaller than that.
+  ortc_status need_arena(uint64_t bytes);
 
   // ORTC_OK, or a text with `what` and the reason.
   ortc_status check(cudaError_t error, const char* what);
 
-  // A value that the host decides by: waits for the stream. A stream that is being captured cannot wait.
+  // A value that the host decides by: waits for the stream. A stream that is being captured cannot
+  // wait.
   ortc_status read_back(void* to, const void* from, uint64_t bytes, cudaStream_t on);
 
-  // Checks, copies in, `program(stream)`, copies out, waits. arena_bytes(dims) is what these sizes need.
-  template <class ArenaBytes, class Program>
-  ortc_status run_host(const ortc_tensor* in, ortc_tensor* out, int64_t* dims, ArenaBytes arena_bytes, Program program);
-  // Checks, `program` on the caller's stream; returns before it has run.
-  template <class ArenaBytes, class Program>
-  ortc_status run_device(const ortc_tensor* in, ortc_tensor* out, int64_t* dims, void* on, ArenaBytes arena_bytes,
-                         Program program);
+  // Checks, copies in, `program(self, inputs, outputs, dims, stream)` on tensors of the device,
+  // copies out, waits. `self` is this context as the bundle's own type.
+  template <class Self, class Program>
+  static ortc_status run_host(Self& self, const ortc_tensor* in, ortc_tensor* out, int64_t* dims,
+                              Program program);
+  // Checks, `program` on the caller's memory and stream; returns before it has run.
+  template <class Self, class Program>
+  static ortc_status run_device(Self& self, const ortc_tensor* in, ortc_tensor* out, int64_t* dims,
+                                void* on, Program program);
 
 private:
-  ortc_status need_device_arena(uint64_t bytes);
   ortc_status stage(const ortc_tensor* in, const ortc_tensor* out);
   ortc_status fetch(ortc_tensor* out);
   ortc_status give_up(ortc_status status);
-  void use_callers_memory(const ortc_tensor* in, ortc_tensor* out);
   ortc_status begin(cudaStream_t on, bool* captured);
   ortc_status end(cudaStream_t on, bool captured);
   uint64_t io_bytes(const int64_t* dims) const;
-  ortc_status grow(char*& data, uint64_t& size, uint64_t bytes, const char* what);
+  ortc_status grow(device_block& block, uint64_t bytes, const char* what);
 };
 
 // Makes the context's device the thread's, and puts the caller's back.
@@ -97,46 +110,45 @@ struct device_scope {
   device_scope& operator=(const device_scope&) = delete;
 };
 
-template <class ArenaBytes, class Program>
-ortc_status cuda_context::run_host(const ortc_tensor* in, ortc_tensor* out, int64_t* dims, ArenaBytes arena_bytes,
-                                   Program program) {
-  const run_scope scope(*this);
+template <class Self, class Program>
+ortc_status cuda_context::run_host(Self& self, const ortc_tensor* in, ortc_tensor* out,
+                                   int64_t* dims, Program program) {
+  cuda_context& ctx = self;
+  const run_scope scope(ctx);
   if (scope.busy) return ORTC_BUSY;
-  const device_scope on_device(*this);
+  const device_scope on_device(ctx);
   bool captured = false;
-  if (const ortc_status s = check_inputs(in, dims, ORTC_HOST)) return s;
-  if (const ortc_status s = check_outputs(out, dims, ORTC_HOST)) return s;
-  if (const ortc_status s = need_device_arena(arena_bytes(dims))) return s;
-  if (const ortc_status s = begin(stream, &captured)) return s;
-  if (const ortc_status s = stage(in, out)) return give_up(s);
-  if (const ortc_status s = program(stream)) return give_up(s);
-  if (const ortc_status s = end(stream, captured)) return give_up(s);
-  if (const ortc_status s = fetch(out)) return give_up(s);
-  return ORTC_OK;
+  if (const ortc_status s = ctx.check_inputs(in, dims, ORTC_HOST)) return s;
+  if (const ortc_status s = ctx.check_outputs(out, dims, ORTC_HOST)) return s;
+  if (const ortc_status s = ctx.begin(ctx.stream, &captured)) return s;
+  ortc_status s = ctx.stage(in, out);
+  if (!s) s = program(self, ctx.staged, ctx.staged + ctx.model->num_inputs, dims, ctx.stream);
+  if (!s) s = ctx.end(ctx.stream, captured);
+  if (!s) s = ctx.fetch(out);
+  return s ? ctx.give_up(s) : ORTC_OK;
 }
 
-template <class ArenaBytes, class Program>
-ortc_status cuda_context::run_device(const ortc_tensor* in, ortc_tensor* out, int64_t* dims, void* on,
-                                     ArenaBytes arena_bytes, Program program) {
-  const run_scope scope(*this);
+template <class Self, class Program>
+ortc_status cuda_context::run_device(Self& self, const ortc_tensor* in, ortc_tensor* out,
+                                     int64_t* dims, void* on, Program program) {
+  cuda_context& ctx = self;
+  const run_scope scope(ctx);
   if (scope.busy) return ORTC_BUSY;
-  const device_scope on_device(*this);
+  const device_scope on_device(ctx);
   const cudaStream_t callers = static_cast<cudaStream_t>(on);
   bool captured = false;
-  if (const ortc_status s = check_inputs(in, dims, ORTC_DEVICE)) return s;
-  if (const ortc_status s = check_outputs(out, dims, ORTC_DEVICE)) return s;
-  if (const ortc_status s = need_device_arena(arena_bytes(dims))) return s;
-  if (const ortc_status s = begin(callers, &captured)) return s;
-  use_callers_memory(in, out);
-  if (const ortc_status s = program(callers)) return s;
-  return end(callers, captured);
+  if (const ortc_status s = ctx.check_inputs(in, dims, ORTC_DEVICE)) return s;
+  if (const ortc_status s = ctx.check_outputs(out, dims, ORTC_DEVICE)) return s;
+  if (const ortc_status s = ctx.begin(callers, &captured)) return s;
+  if (const ortc_status s = program(self, in, out, dims, callers)) return s;
+  return ctx.end(callers, captured);
 }
 
 ORTC_RT_END
 
-#define ORTC_CUDA_TRY(ctx, what, call)                                                                                 \
-  do {                                                                                                                 \
-    if (const ortc_status status_ = (ctx).check((call), what)) return status_;                                         \
+#define ORTC_CUDA_TRY(ctx, what, call)                                                             \
+  do {                                                                                             \
+    if (const ortc_status status_ = (ctx).check((call), what)) return status_;                     \
   } while (0)
 
 #endif
