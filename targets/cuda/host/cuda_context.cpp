@@ -128,7 +128,7 @@ ortc_status cuda_context::upload_weights() {
   for (shared_weights* w = shared_list; w; w = w->next)
     if (w->model == model && w->device == device) {
       ++w->users;
-      device_params = {w->data, params.size};
+      device_weights = w->data;
       return ORTC_OK;
     }
   void* memory = context_memory(sizeof(shared_weights));
@@ -145,7 +145,7 @@ ortc_status cuda_context::upload_weights() {
     return s;
   }
   shared_list = ::new (memory) shared_weights{model, device, 1, data, shared_list};
-  device_params = {data, params.size};
+  device_weights = data;
   return ORTC_OK;
 }
 
@@ -166,16 +166,17 @@ void release_weights(const ortc_model* model, int device) {
 
 } // namespace
 
-ortc_status cuda_context::grow(device_block& block, uint64_t bytes, const char* what) {
-  if (bytes <= block.size) return ORTC_OK;
+ortc_status cuda_context::grow(char*& data, uint64_t& size, uint64_t bytes, const char* what) {
+  if (bytes <= size) return ORTC_OK;
   // The old block goes first: both may not fit.
   if (const ortc_status s = check(cudaStreamSynchronize(stream), what)) return s;
   if (const ortc_status s = check(cudaEventSynchronize(finished), what)) return s;
-  cudaFree(block.data);
-  block = device_block();
-  void* data = nullptr;
-  if (const ortc_status s = check(cudaMalloc(&data, bytes), what)) return s;
-  block = {static_cast<char*>(data), bytes};
+  cudaFree(data);
+  data = nullptr;
+  size = 0;
+  if (const ortc_status s = check(cudaMalloc(reinterpret_cast<void**>(&data), bytes), what))
+    return s;
+  size = bytes;
   return ORTC_OK;
 }
 
@@ -203,15 +204,15 @@ uint64_t cuda_context::io_bytes(const int64_t* dims) const {
 
 ortc_status cuda_context::reserve_cuda(uint64_t arena_bytes, const int64_t* dims) {
   const device_scope on_device(*this);
-  if (const ortc_status s =
-          grow(device_memory, aligned(arena_bytes), "device memory for the arena"))
+  if (const ortc_status s = grow(device_arena, device_arena_bytes, aligned(arena_bytes),
+                                 "device memory for the arena"))
     return s;
-  return grow(staging, io_bytes(dims), "device memory for inputs and outputs");
+  return grow(staging, staging_bytes, io_bytes(dims), "device memory for inputs and outputs");
 }
 
-ortc_status cuda_context::need_arena(uint64_t bytes) {
-  if (bytes <= device_memory.size) return ORTC_OK;
-  return why() << "these sizes need " << bytes << " bytes of arena, and " << device_memory.size
+ortc_status cuda_context::need_device_arena(uint64_t bytes) {
+  if (bytes <= device_arena_bytes) return ORTC_OK;
+  return why() << "these sizes need " << bytes << " bytes of arena, and " << device_arena_bytes
                << " are reserved: call reserve with them",
          ORTC_NEED_RESERVE;
 }
@@ -221,13 +222,14 @@ void cuda_context::close() {
     const device_scope on_device(*this);
     if (stream) cudaStreamSynchronize(stream);
     if (finished) cudaEventSynchronize(finished);
-    cudaFree(device_memory.data);
-    cudaFree(staging.data);
-    if (device_params.data) release_weights(model, device);
+    cudaFree(device_arena);
+    cudaFree(staging);
+    if (device_weights) release_weights(model, device);
     if (finished) cudaEventDestroy(finished);
     if (stream) cudaStreamDestroy(stream);
   }
-  device_memory = staging = device_params = device_block();
+  device_arena = staging = device_weights = nullptr;
+  device_arena_bytes = staging_bytes = 0;
   stream = nullptr;
   finished = nullptr;
   context::close();
@@ -247,33 +249,40 @@ ortc_status cuda_context::end(cudaStream_t on, bool captured) {
   return captured ? ORTC_OK : check(cudaEventRecord(finished, on), "recording the end of the run");
 }
 
+void cuda_context::use_callers_memory(const ortc_tensor* in, ortc_tensor* out) {
+  for (int i = 0; i < model->num_inputs; ++i)
+    io[i] = static_cast<char*>(in[i].data);
+  for (int i = 0; i < model->num_outputs; ++i)
+    io[model->num_inputs + i] = static_cast<char*>(out[i].data);
+}
+
 ortc_status cuda_context::stage(const ortc_tensor* in, const ortc_tensor* out) {
   uint64_t offset = 0;
   for (int i = 0; i < model->num_inputs + model->num_outputs; ++i) {
     const bool is_input = i < model->num_inputs;
     const ortc_tensor& t = is_input ? in[i] : out[i - model->num_inputs];
-    staged[i] = t; // dims stay those of the caller
-    staged[i].space = ORTC_DEVICE;
-    if (!t.data) continue;
+    if (!t.data) {
+      io[i] = nullptr;
+      continue;
+    }
     // A size that the run computes: as much as the caller has room for, or what is left.
     uint64_t bytes = 0;
     if (!tensor_bytes(t.dtype, t.dims, t.rank, &bytes)) {
-      const uint64_t left = staging.size - offset;
-      bytes = staged[i].capacity = t.capacity < left ? t.capacity : left;
+      const uint64_t left = staging_bytes - offset;
+      bytes = t.capacity < left ? t.capacity : left;
     }
-    if (offset + bytes > staging.size)
+    if (offset + bytes > staging_bytes)
       return why() << "these sizes need " << offset + bytes << " bytes for inputs and outputs, and "
-                   << staging.size << " are reserved: call reserve with them",
+                   << staging_bytes << " are reserved: call reserve with them",
              ORTC_NEED_RESERVE;
-    char* data = staging.data + offset;
-    staged[i].data = data;
+    io[i] = staging + offset;
     offset += aligned(bytes);
     if (bytes == 0) continue;
     const char* name =
         is_input ? model->inputs[i].name : model->outputs[i - model->num_inputs].name;
-    if (const ortc_status s = check(ORTC_BUFFER(stream, data, bytes, name), name)) return s;
+    if (const ortc_status s = check(ORTC_BUFFER(stream, io[i], bytes, name), name)) return s;
     if (!is_input) continue;
-    const cudaError_t error = cudaMemcpyAsync(data, t.data, bytes, cudaMemcpyHostToDevice, stream);
+    const cudaError_t error = cudaMemcpyAsync(io[i], t.data, bytes, cudaMemcpyHostToDevice, stream);
     if (const ortc_status s = check(error, "copying an input to the device")) return s;
   }
   return ORTC_OK;
@@ -284,7 +293,7 @@ ortc_status cuda_context::fetch(ortc_tensor* out) {
     uint64_t bytes = 0;
     if (!out[i].data || !tensor_bytes(out[i].dtype, out[i].dims, out[i].rank, &bytes) || bytes == 0)
       continue;
-    const void* from = staged[model->num_inputs + i].data;
+    const char* from = io[model->num_inputs + i];
     const cudaError_t error =
         cudaMemcpyAsync(out[i].data, from, bytes, cudaMemcpyDeviceToHost, stream);
     if (const ortc_status s = check(error, "copying an output to the host")) return s;

@@ -3,23 +3,24 @@
 // weights and arena in its memory, and the two ways to run. An emitted bundle looks like this:
 //
 //   struct net_context : ortc_rt::cuda_context {
-//     ortc_tensor tensors[2]; // for `staged`
+//     char* places[2]; // for `io`
 //   };
-//   static ortc_status net_program(net_context& context, const ortc_tensor* inputs,
-//                                  ortc_tensor* outputs, const int64_t* dims, cudaStream_t stream)
-//                                  {
-//     if (const ortc_status status = context.need_arena(...)) return status;
-//     const float* x = static_cast<const float*>(inputs[0].data); // on the device, as all of these
-//     const float* w = context.device_params.at<float>(0);
-//     float* hidden = context.device_memory.at<float>(0);
+//   static uint64_t net_arena_bytes(const int64_t* dims);
+//   static ortc_status net_program(net_context& context, ortc_tensor* outputs, const int64_t* dims,
+//                                  cudaStream_t stream) {
+//     const float* x = context.input<float>(0);
+//     const float* w = context.weight<float>(0);
+//     float* hidden = context.buffer<float>(0);
 //     ORTC_CUDA_TRY(context, "fc1", ORTC_LAUNCH(fc1, dim3(4), dim3(256), 0, stream, x, w, hidden));
 //     ...
 //     return ORTC_OK;
 //   }
 //   static ortc_status net_run(ortc_context* c, const ortc_tensor* in, ortc_tensor* out) {
-//     int64_t dims[2];
 //     auto& context = *ortc_rt::context_cast<net_context>(c);
-//     return net_context::run_host(context, in, out, dims, net_program);
+//     int64_t dims[2];
+//     return context.run_host(in, out, dims, net_arena_bytes, [&](cudaStream_t stream) {
+//       return net_program(context, out, dims, stream);
+//     });
 //   }
 //
 // After create and reserve nothing allocates. run_device neither allocates nor waits, so the caller
@@ -43,23 +44,17 @@ struct cuda_build {
 // needed.
 ortc_status cuda_check_device(const cuda_build& build, int device, text& why);
 
-// A block of device memory; code adds offsets.
-struct device_block {
-  char* data = nullptr;
-  uint64_t size = 0;
-
-  template <class T> T* at(uint64_t offset) const { return reinterpret_cast<T*>(data + offset); }
-};
-
 struct cuda_context : context {
   int device = 0;
   bool device_ready = false;
   cudaStream_t stream = nullptr;  // of run_host
   cudaEvent_t finished = nullptr; // of the last run, since the arena is shared by all of them
-  device_block device_params;     // weights, shared by the contexts of a process
-  device_block device_memory;     // the arena
-  device_block staging;           // inputs and outputs of run_host
-  ortc_tensor* staged = nullptr;  // room for all inputs, then all outputs; the bundle sets it
+  char* device_weights = nullptr; // shared by the contexts of a process
+  char* device_arena = nullptr;
+  uint64_t device_arena_bytes = 0;
+  char* staging = nullptr; // inputs and outputs of run_host
+  uint64_t staging_bytes = 0;
+  char** io = nullptr; // device addresses of inputs, then outputs, of this run
 
   // context::open, then the device of options->device (its ordinal, cast to a pointer), stream and
   // event.
@@ -71,8 +66,16 @@ struct cuda_context : context {
   ortc_status reserve_cuda(uint64_t arena_bytes, const int64_t* dims);
   void close();
 
-  // NEED_RESERVE when the arena is smaller than that.
-  ortc_status need_arena(uint64_t bytes);
+  template <class T> const T* input(int i) const { return reinterpret_cast<const T*>(io[i]); }
+  template <class T> T* output(int i) const {
+    return reinterpret_cast<T*>(io[model->num_inputs + i]);
+  }
+  template <class T> const T* weight(uint64_t offset) const {
+    return reinterpret_cast<const T*>(device_weights + offset);
+  }
+  template <class T> T* buffer(uint64_t offset) const {
+    return reinterpret_cast<T*>(device_arena + offset);
+  }
 
   // ORTC_OK, or a text with `what` and the reason.
   ortc_status check(cudaError_t error, const char* what);
@@ -81,24 +84,26 @@ struct cuda_context : context {
   // wait.
   ortc_status read_back(void* to, const void* from, uint64_t bytes, cudaStream_t on);
 
-  // Checks, copies in, `program(self, inputs, outputs, dims, stream)` on tensors of the device,
-  // copies out, waits. `self` is this context as the bundle's own type.
-  template <class Self, class Program>
-  static ortc_status run_host(Self& self, const ortc_tensor* in, ortc_tensor* out, int64_t* dims,
-                              Program program);
-  // Checks, `program` on the caller's memory and stream; returns before it has run.
-  template <class Self, class Program>
-  static ortc_status run_device(Self& self, const ortc_tensor* in, ortc_tensor* out, int64_t* dims,
-                                void* on, Program program);
+  // Checks, copies in, `program(stream)`, copies out, waits. arena_bytes(dims) is what these sizes
+  // need.
+  template <class ArenaBytes, class Program>
+  ortc_status run_host(const ortc_tensor* in, ortc_tensor* out, int64_t* dims,
+                       ArenaBytes arena_bytes, Program program);
+  // Checks, `program` on the caller's stream; returns before it has run.
+  template <class ArenaBytes, class Program>
+  ortc_status run_device(const ortc_tensor* in, ortc_tensor* out, int64_t* dims, void* on,
+                         ArenaBytes arena_bytes, Program program);
 
 private:
+  ortc_status need_device_arena(uint64_t bytes);
   ortc_status stage(const ortc_tensor* in, const ortc_tensor* out);
   ortc_status fetch(ortc_tensor* out);
   ortc_status give_up(ortc_status status);
+  void use_callers_memory(const ortc_tensor* in, ortc_tensor* out);
   ortc_status begin(cudaStream_t on, bool* captured);
   ortc_status end(cudaStream_t on, bool captured);
   uint64_t io_bytes(const int64_t* dims) const;
-  ortc_status grow(device_block& block, uint64_t bytes, const char* what);
+  ortc_status grow(char*& data, uint64_t& size, uint64_t bytes, const char* what);
 };
 
 // Makes the context's device the thread's, and puts the caller's back.
@@ -110,38 +115,39 @@ struct device_scope {
   device_scope& operator=(const device_scope&) = delete;
 };
 
-template <class Self, class Program>
-ortc_status cuda_context::run_host(Self& self, const ortc_tensor* in, ortc_tensor* out,
-                                   int64_t* dims, Program program) {
-  cuda_context& ctx = self;
-  const run_scope scope(ctx);
+template <class ArenaBytes, class Program>
+ortc_status cuda_context::run_host(const ortc_tensor* in, ortc_tensor* out, int64_t* dims,
+                                   ArenaBytes arena_bytes, Program program) {
+  const run_scope scope(*this);
   if (scope.busy) return ORTC_BUSY;
-  const device_scope on_device(ctx);
+  const device_scope on_device(*this);
   bool captured = false;
-  if (const ortc_status s = ctx.check_inputs(in, dims, ORTC_HOST)) return s;
-  if (const ortc_status s = ctx.check_outputs(out, dims, ORTC_HOST)) return s;
-  if (const ortc_status s = ctx.begin(ctx.stream, &captured)) return s;
-  ortc_status s = ctx.stage(in, out);
-  if (!s) s = program(self, ctx.staged, ctx.staged + ctx.model->num_inputs, dims, ctx.stream);
-  if (!s) s = ctx.end(ctx.stream, captured);
-  if (!s) s = ctx.fetch(out);
-  return s ? ctx.give_up(s) : ORTC_OK;
+  if (const ortc_status s = check_inputs(in, dims, ORTC_HOST)) return s;
+  if (const ortc_status s = check_outputs(out, dims, ORTC_HOST)) return s;
+  if (const ortc_status s = need_device_arena(arena_bytes(dims))) return s;
+  if (const ortc_status s = begin(stream, &captured)) return s;
+  if (const ortc_status s = stage(in, out)) return give_up(s);
+  if (const ortc_status s = program(stream)) return give_up(s);
+  if (const ortc_status s = end(stream, captured)) return give_up(s);
+  if (const ortc_status s = fetch(out)) return give_up(s);
+  return ORTC_OK;
 }
 
-template <class Self, class Program>
-ortc_status cuda_context::run_device(Self& self, const ortc_tensor* in, ortc_tensor* out,
-                                     int64_t* dims, void* on, Program program) {
-  cuda_context& ctx = self;
-  const run_scope scope(ctx);
+template <class ArenaBytes, class Program>
+ortc_status cuda_context::run_device(const ortc_tensor* in, ortc_tensor* out, int64_t* dims,
+                                     void* on, ArenaBytes arena_bytes, Program program) {
+  const run_scope scope(*this);
   if (scope.busy) return ORTC_BUSY;
-  const device_scope on_device(ctx);
+  const device_scope on_device(*this);
   const cudaStream_t callers = static_cast<cudaStream_t>(on);
   bool captured = false;
-  if (const ortc_status s = ctx.check_inputs(in, dims, ORTC_DEVICE)) return s;
-  if (const ortc_status s = ctx.check_outputs(out, dims, ORTC_DEVICE)) return s;
-  if (const ortc_status s = ctx.begin(callers, &captured)) return s;
-  if (const ortc_status s = program(self, in, out, dims, callers)) return s;
-  return ctx.end(callers, captured);
+  if (const ortc_status s = check_inputs(in, dims, ORTC_DEVICE)) return s;
+  if (const ortc_status s = check_outputs(out, dims, ORTC_DEVICE)) return s;
+  if (const ortc_status s = need_device_arena(arena_bytes(dims))) return s;
+  if (const ortc_status s = begin(callers, &captured)) return s;
+  use_callers_memory(in, out);
+  if (const ortc_status s = program(callers)) return s;
+  return end(callers, captured);
 }
 
 ORTC_RT_END

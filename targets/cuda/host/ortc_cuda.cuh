@@ -36,9 +36,9 @@
 // The bytes that the launch asked for, from their start.
 #define ORTC_SHARED_DYNAMIC(T, name) T* const name = static_cast<T*>(::cuemu::dynamicShared())
 // Starts a kernel; a cudaError_t. Arguments are converted to the parameters' types.
-#define ORTC_LAUNCH(kernel, grid, block, sharedBytes, stream, ...)                                 \
+#define ORTC_LAUNCH(kernel, grid, block, sharedBytes, ... /* stream, arguments */)                 \
   static_cast<cudaError_t>(                                                                        \
-      ::cuemu::launchKernel(#kernel, kernel, grid, block, sharedBytes, stream, __VA_ARGS__))
+      ::cuemu::launchKernel(#kernel, kernel, grid, block, sharedBytes, __VA_ARGS__))
 // A tensor begins its life in the arena. Nothing on a device; the emulator's checker then knows its
 // bounds.
 #define ORTC_BUFFER(stream, data, bytes, name)                                                     \
@@ -51,8 +51,8 @@
 #define ORTC_SHARED_DYNAMIC(T, name)                                                               \
   extern __shared__ __align__(128) unsigned char ortc_shared_dynamic[];                            \
   T* const name = reinterpret_cast<T*>(ortc_shared_dynamic)
-#define ORTC_LAUNCH(kernel, grid, block, sharedBytes, stream, ...)                                 \
-  ::ortc_rt::launch_kernel(kernel, grid, block, sharedBytes, stream, __VA_ARGS__)
+#define ORTC_LAUNCH(kernel, grid, block, sharedBytes, ... /* stream, arguments */)                 \
+  ::ortc_rt::launch_kernel(kernel, grid, block, sharedBytes, __VA_ARGS__)
 #define ORTC_BUFFER(stream, data, bytes, name) (static_cast<void>(data), cudaSuccess)
 #define ORTC_TRAP(text) __trap()
 

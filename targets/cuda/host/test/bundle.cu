@@ -34,33 +34,32 @@ const float weights_data[4] = {1.0f, -1.0f, 0.5f, 2.0f};
 const int archs[] = {75, 80, 90, 100};
 const cuda_build build = {archs, 4, 100};
 
-uint64_t arena_bytes(const int64_t* dims) {
-  return static_cast<uint64_t>(dims[0]) * 4 * sizeof(float);
+uint64_t arena_bytes(const int64_t* dim) {
+  return static_cast<uint64_t>(dim[0]) * 4 * sizeof(float);
 }
 
 struct context : cuda_context {
   bool decides = false;
-  ortc_tensor tensors[2];
+  char* places[2] = {nullptr, nullptr};
+  int64_t dim[1] = {0};
 };
 
-ortc_status program(context& ctx, const ortc_tensor* inputs, ortc_tensor* outputs,
-                    const int64_t* dims, cudaStream_t stream) {
-  const int64_t batch = dims[0];
-  if (const ortc_status status = ctx.need_arena(arena_bytes(dims))) return status;
-  const float* x = static_cast<const float*>(inputs[0].data);
-  const float* factor = ctx.device_params.at<float>(0);
-  float* product = ctx.device_memory.at<float>(0);
-  float* y = static_cast<float*>(outputs[0].data);
-  ORTC_CUDA_TRY(ctx, "product", ORTC_BUFFER(stream, product, arena_bytes(dims), "product"));
+ortc_status program(context& ctx, cudaStream_t stream) {
+  const int64_t batch = ctx.dim[0];
+  ORTC_CUDA_TRY(ctx, "product",
+                ORTC_BUFFER(stream, ctx.buffer<float>(0), arena_bytes(ctx.dim), "product"));
   ORTC_CUDA_TRY(ctx, "scale",
-                ORTC_LAUNCH(scale, dim3(2), dim3(128), 0, stream, x, factor, product, batch));
+                ORTC_LAUNCH(scale, dim3(2), dim3(128), 0, stream, ctx.input<float>(0),
+                            ctx.weight<float>(0), ctx.buffer<float>(0), batch));
   if (ctx.decides) {
     float first;
-    if (const ortc_status s = ctx.read_back(&first, product, sizeof first, stream)) return s;
+    if (const ortc_status s = ctx.read_back(&first, ctx.buffer<float>(0), sizeof first, stream))
+      return s;
     if (first < 0.0f) return ctx.why() << "the first value is negative", ORTC_RUN_ERROR;
   }
   ORTC_CUDA_TRY(ctx, "softmax",
-                ORTC_LAUNCH(softmax, dim3(2), dim3(128), 0, stream, product, y, batch));
+                ORTC_LAUNCH(softmax, dim3(2), dim3(128), 0, stream, ctx.buffer<float>(0),
+                            ctx.output<float>(0), batch));
   return ORTC_OK;
 }
 
@@ -70,7 +69,7 @@ ortc_status create_from(const ortc_model& model, bool decides, const ortc_option
   *result = context_handle(ctx);
   if (!ctx) return ORTC_OUT_OF_MEMORY;
   ctx->decides = decides;
-  ctx->staged = ctx->tensors;
+  ctx->io = ctx->places;
   ctx->params.data = reinterpret_cast<const char*>(weights_data);
   ctx->params.size = sizeof weights_data;
   if (const ortc_status s = ctx->open_cuda(model, options, build)) return s;
@@ -90,12 +89,14 @@ ortc_status reserve(ortc_context* c, const int64_t* sizes) {
   return ctx.reserve_cuda(arena_bytes(sizes), sizes);
 }
 ortc_status run(ortc_context* c, const ortc_tensor* in, ortc_tensor* out) {
-  int64_t dims[1];
-  return context::run_host(*context_cast<context>(c), in, out, dims, program);
+  context& ctx = *context_cast<context>(c);
+  return ctx.run_host(in, out, ctx.dim, arena_bytes,
+                      [&](cudaStream_t stream) { return program(ctx, stream); });
 }
 ortc_status run_async(ortc_context* c, const ortc_tensor* in, ortc_tensor* out, void* stream) {
-  int64_t dims[1];
-  return context::run_device(*context_cast<context>(c), in, out, dims, stream, program);
+  context& ctx = *context_cast<context>(c);
+  return ctx.run_device(in, out, ctx.dim, stream, arena_bytes,
+                        [&](cudaStream_t s) { return program(ctx, s); });
 }
 const char* error(const ortc_context* c) {
   return c ? context_cast<context>(c)->message : "out of memory";
