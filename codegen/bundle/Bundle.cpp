@@ -439,6 +439,10 @@ bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& p
     strings("include_dirs", {"include"});
     strings("private_include_dirs", {"runtime"});
     strings("notes", request.notes);
+    // What may be replaced when the bundle is written anew; the manifest itself goes without saying.
+    std::vector<std::string> files = written;
+    llvm::sort(files);
+    strings("files", files);
   });
   os << "\n";
   return write("manifest.json", os.str());

@@ -27,6 +27,8 @@ void CProgramPrinter::bindDims() {
 
 LogicalResult CProgramPrinter::printBody() {
   for (const char* name : {"context", "inputs", "outputs", "dims", "threads", "status", "stream"}) names.reserve(name);
+  // A pointer that has the name of a kernel would hide it.
+  for (auto f : program->getParentOfType<ModuleOp>().getOps<func::FuncOp>()) names.reserve(f.getName());
   bindDims();
   analyze(program.getBody());
   w.indent = 1;

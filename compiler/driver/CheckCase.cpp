@@ -145,7 +145,7 @@ private:
       finish(Status::Passed, "no data: ran on seeded inputs, nothing to compare with");
       return;
     }
-    std::unique_ptr<Session> reference = options.reference(options.pipeline, diagnostics);
+    std::unique_ptr<Session> reference = options.reference(modelPath, options.pipeline, diagnostics);
     std::optional<std::vector<CaseValue>> wanted = reference ? reference->run(*inputs, diagnostics) : std::nullopt;
     if (!wanted) {
       finish(Status::Failed, "the reference refuses what the target accepts: " + firstError(diagnostics));

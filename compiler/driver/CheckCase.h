@@ -35,7 +35,7 @@ struct CheckOptions {
   bool shapeFromData = false;
   uint64_t seed = 0;
   /// For models without data: what seeded inputs must give. Null on the reference itself, where running is all.
-  OpenModel reference;
+  std::function<std::unique_ptr<Session>(const std::string& model, const PipelineOptions&, Diagnostics&)> reference;
 };
 
 CaseResult checkCase(const CaseInput& input, const CheckOptions& options, const OpenModel& open);

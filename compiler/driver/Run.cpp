@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ortc run: a model on inputs, once.
+#include "compiler/driver/BuildCache.h"
+#include "compiler/driver/DeviceRunner.h"
+#include "compiler/driver/EmitBundle.h"
 #include "compiler/driver/InputFiles.h"
+#include "compiler/driver/Progress.h"
 #include "compiler/driver/Session.h"
 #include "compiler/support/Names.h"
+#include <filesystem>
 #include <memory>
 
 namespace ortc::driver {
@@ -14,14 +19,42 @@ struct RunOptions {
   InputChoice inputs;
 };
 
+std::unique_ptr<Session> buildAndOpen(const GlobalOptions& global, RunOptions& o, const PipelineOptions& pipeline, const TargetInfo& target,
+                                      DeviceRunner& runner, const std::string& folder, Diagnostics& diagnostics) {
+  Bundle bundle{bundleName(o.compile, o.model), folder + "/bundle", o.model};
+  std::error_code error;
+  std::filesystem::create_directories(bundle.folder, error);
+  Progress progress;
+  progress.show("compiling");
+  std::optional<Emitted> emitted = emitBundle(o.compile, pipeline, target, {o.model, "", bundle.folder}, diagnostics);
+  if (!emitted) return nullptr;
+  if (o.compile.explain && !global.json) fmt::print("{}", emitted->explanation);
+  progress.show("building");
+  std::string artefact, log;
+  if (!runner.build({bundle}, artefact, log)) {
+    diagnostics.error("", "what was emitted cannot be built; this is a fault of ortc").note("{}", log);
+    return nullptr;
+  }
+  return runner.load(bundle, artefact, diagnostics);
+}
+
 int run(const GlobalOptions& global, RunOptions& o) {
   std::unique_ptr<TargetInfo> target = targetOf(o.compile);
   checkCompileOptions(o.compile, target.get());
-  if (target) throw MissingTool{fmt::format("there is no runner for target '{}' in this build", o.compile.target), ""};
   if (!o.compile.emitIr.empty()) throw UsageError{"--emit-ir stops before there is anything to run: use it with `ortc compile`", ""};
   PipelineOptions pipeline = pipelineOptions(o.compile);
   Diagnostics diagnostics(o.model);
-  std::unique_ptr<Session> session = openReference(o.model, pipeline, diagnostics);
+  std::optional<WorkFolder> work;
+  std::unique_ptr<DeviceRunner> runner;
+  std::unique_ptr<Session> session;
+  if (target) {
+    work.emplace();
+    runner = createDeviceRunner(o.compile, work->path(), /*threads=*/0);
+    runner->require();
+    session = buildAndOpen(global, o, pipeline, *target, *runner, work->path(), diagnostics);
+  } else {
+    session = openReference(o.model, pipeline, diagnostics);
+  }
   if (!session) return finish(global, diagnostics);
   std::optional<std::vector<CaseValue>> inputs = readInputs(session->signature(), o.inputs, randomSizes(pipeline), diagnostics);
   std::optional<std::vector<CaseValue>> outputs;

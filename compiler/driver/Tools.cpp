@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ ProcessResult runProgram(const std::vector<std::string>& arguments, double secon
   pid_t pid = fork();
   if (pid == 0) {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // does not outlive the worker that waits for it
     if (!folder.empty() && chdir(folder.c_str()) != 0) _exit(127);
     int null = open("/dev/null", O_RDONLY);
     dup2(null, STDIN_FILENO);

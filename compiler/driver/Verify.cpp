@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ortc verify: cases on a target, each in a process of its own.
-#include "compiler/driver/CheckCase.h"
+#include "compiler/driver/BuildCache.h"
+#include "compiler/driver/EmitCases.h"
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/WorkerPool.h"
 #include "compiler/support/Names.h"
@@ -17,7 +18,7 @@ struct VerifyOptions {
   unsigned jobs = 0;
   double timeout = 600;
   uint64_t seed = 0;
-  std::string jsonFile;
+  std::string jsonFile, keep;
 };
 
 /// JSON has no infinities and no NaN: they become null.
@@ -56,7 +57,6 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
   checkCompileOptions(o.compile, target.get());
   if (!o.compile.emitIr.empty() || o.compile.printChanged || o.compile.explain)
     throw UsageError{"--emit-ir, --print-changed and --explain show one model: use them with `ortc compile` or `ortc run`", ""};
-  if (target) throw MissingTool{fmt::format("there is no runner for target '{}' in this build", o.compile.target), ""};
   CheckOptions check;
   check.pipeline = pipelineOptions(o.compile);
   check.shapeFromData = o.compile.shapeFromData;
@@ -74,14 +74,28 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
   }
   const bool jsonOnly = global.json || o.jsonFile == "-";
 
-  const std::string label = o.compile.target;
+  std::optional<WorkFolder> work;
+  std::unique_ptr<DeviceRunner> runner;
+  if (target) {
+    work.emplace(o.keep);
+    runner = createDeviceRunner(o.compile, work->path(), /*threads=*/1);
+    runner->require();
+    check.reference = [](const std::string& model, const PipelineOptions& p, Diagnostics& d) { return openReference(model, p, d); };
+  } else if (!o.keep.empty()) {
+    throw UsageError{"--keep has no effect on target 'reference': nothing is emitted", ""};
+  }
+  const std::string label = runner ? runner->label() : o.compile.target;
   size_t passed = 0, failed = 0, skipped = 0;
   llvm::json::Array list;
   Progress progress;
+  std::vector<CompiledCase> compiled;
+  if (runner) compiled = emitAndBuild(cases, o.compile, check, *target, *runner, work->path(), o.jobs, o.timeout, progress);
   runInWorkers(
       cases.size(), o.jobs, {o.timeout, 0},
       [&](size_t i) {
-        return pack(checkCase(cases[i], check, [&](const PipelineOptions& p, Diagnostics& d) { return openReference(cases[i].modelPath, p, d); }));
+        return pack(checkCase(cases[i], check, [&](const PipelineOptions& p, Diagnostics& d) {
+          return runner ? openCompiled(compiled[i], p, *runner, d) : openReference(cases[i].modelPath, p, d);
+        }));
       },
       [&](size_t i, WorkerResult worker) {
         CaseResult r;
@@ -123,6 +137,7 @@ void addVerify(CLI::App& app, GlobalOptions& global, Action& action) {
   addCompileOptions(*c, o->compile, /*builds=*/true);
   c->add_option("--jobs,-j", o->jobs, "Cases at a time (default: one per core)")->type_name("N")->check(CLI::Range(1, 1024));
   c->add_option("--timeout", o->timeout, "Seconds that one case may take")->type_name("S")->check(CLI::PositiveNumber)->capture_default_str();
+  c->add_option("--keep", o->keep, "Leave bundles and what was built of them in this folder")->type_name("DIR");
   c->add_option("--seed", o->seed, "Of the inputs of models without data")->type_name("N")->capture_default_str();
   c->add_option("--json", o->jsonFile, "Write the results as JSON; without a file to stdout")->expected(0, 1)->default_str("-")->type_name("FILE");
   c->callback([&global, &action, o] {

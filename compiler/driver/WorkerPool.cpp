@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -94,6 +95,7 @@ void runInWorkers(size_t count, unsigned jobs, const WorkerLimits& limits, const
       pid_t pid = fork();
       if (pid == 0) {
         setpgid(0, 0); // so that what it starts ends with it
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(errors[1], STDERR_FILENO);
         int null = open("/dev/null", O_RDWR);
         dup2(null, STDIN_FILENO);

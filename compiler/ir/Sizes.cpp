@@ -53,6 +53,8 @@ static Sizes fromFollowing(OpBuilder& b, RankedTensorType type, ValueRange follo
 static Sizes ofArgument(OpBuilder& b, BlockArgument arg, RankedTensorType type) {
   Operation* parent = arg.getOwner()->getParentOp();
   auto function = dyn_cast<FunctionOpInterface>(parent);
+  if (auto loop = dyn_cast_or_null<scf::ForOp>(parent); loop && loop->hasAttr("ortc.fixed_sizes"))
+    return fromFollowing(b, type, loop.getInitArgs().drop_front(arg.getArgNumber()));
   if (!function) return fromFollowing(b, type, arg.getOwner()->getArguments().drop_front(arg.getArgNumber() + 1));
   auto names = function.getArgAttrOfType<ArrayAttr>(arg.getArgNumber(), "ortc.dims");
   Sizes r;
@@ -95,6 +97,8 @@ Sizes getSizes(OpBuilder& b, Value tensor) {
     Value inner = op->getRegion(0).front().getTerminator()->getOperand(result.getResultNumber());
     return getSizes(b, inner);
   }
+  if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop->hasAttr("ortc.fixed_sizes"))
+    return fromFollowing(b, type, loop.getInitArgs().drop_front(result.getResultNumber() + 1));
   if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op))
     return fromFollowing(b, type, op->getResults().drop_front(result.getResultNumber() + 1));
   llvm::report_fatal_error(llvm::Twine("no sizes known for results of ") + op->getName().getStringRef());
@@ -218,8 +222,10 @@ OpFoldResult asSize(OpBuilder& b, Location loc, Value integer) {
 Value getDim(Operation* function, StringRef name, int64_t min, int64_t max) {
   Block& entry = function->getRegion(0).front();
   for (Operation& op : entry) {
-    if (op.getName().getStringRef() != "ortc.dim") break; // they stand first
-    if (op.getAttrOfType<StringAttr>("name") == name) return op.getResult(0);
+    // They stand at the start, but folding puts constants between them.
+    StringRef kind = op.getName().getStringRef();
+    if (kind != "ortc.dim" && kind != "arith.constant") break;
+    if (kind == "ortc.dim" && op.getAttrOfType<StringAttr>("name") == name) return op.getResult(0);
   }
   OpBuilder b(function->getContext());
   b.setInsertionPointToStart(&entry);

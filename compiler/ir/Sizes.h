@@ -4,6 +4,7 @@
 //   * a structured op: the sizes of its init, which is a `tensor.empty`
 //   * an argument of the model: `ortc.dim` ops, named by the argument's attribute "ortc.dims"
 //   * a result or block argument of scf.if, scf.for, scf.while: the index values that follow it, one per `?`
+//   * of an scf.for with the attribute `ortc.fixed_sizes`: those of its init, since they are the same in every turn
 #pragma once
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"

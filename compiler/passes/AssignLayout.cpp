@@ -68,9 +68,11 @@ struct AssignLayoutPass : impl::AssignLayoutBase<AssignLayoutPass> {
 
   /// The sizes of arguments are the first ops of the function.
   static void skipDims(OpBuilder& b, Block* block) {
-    auto it = block->begin();
-    while (it != block->end() && isa<DimOp>(*it)) ++it;
-    b.setInsertionPoint(block, it);
+    // Folding puts constants among the dims.
+    auto after = block->begin();
+    for (auto it = block->begin(); it != block->end() && isa<DimOp, arith::ConstantOp>(*it); ++it)
+      if (isa<DimOp>(*it)) after = std::next(it);
+    b.setInsertionPoint(block, after);
   }
 };
 } // namespace

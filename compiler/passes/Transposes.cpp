@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/passes/Transposes.h"
+#include "llvm/ADT/SmallSet.h"
 #include <numeric>
 
 using namespace mlir;

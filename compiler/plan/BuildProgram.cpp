@@ -3,6 +3,7 @@
 #include "compiler/plan/Arena.h"
 #include "compiler/plan/Places.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/CSE.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -18,7 +19,7 @@ public:
 
   FailureOr<ProgramFacts> build() {
     places.workspaceOf = options.workspace;
-    if (failed(places.run())) return failure();
+    if (failed(places.run()) || failed(mlir::verify(main))) return failure();
     // Constants get their offsets in the order in which kernels are written, which is that of the program.
     b.setInsertionPoint(main);
     auto run = b.create<func::FuncOp>(main.getLoc(), "run", b.getFunctionType({}, {}));

@@ -461,11 +461,12 @@ LogicalResult Places::planWorkspaces() {
 
 LogicalResult Places::run() {
   Block& entry = function.getBody().front();
+  // Dims first: folding puts constants among them.
+  SmallVector<Operation*> dims;
   for (Operation& op : entry)
-    if (!isa<DimOp>(op)) {
-      start = &op;
-      break;
-    }
+    if (isa<DimOp>(op)) dims.push_back(&op);
+  for (Operation* op : llvm::reverse(dims)) op->moveBefore(&entry, entry.begin());
+  start = dims.empty() ? &entry.front() : dims.back()->getNextNode();
   // A marker that stays first, whatever is put in before other ops.
   b.setInsertionPoint(start);
   start = b.create<arith::ConstantIndexOp>(function.getLoc(), 0);

@@ -34,9 +34,10 @@ Operation* heavyOp(KernelOp kernel) {
       for (OpOperand& operand : g->getOpOperands()) {
         AffineMap map = g.getMatchingIndexingMap(&operand);
         if (!map.isProjectedPermutation(true)) plain = false;
-        // the last loop may only be the last dim
+        // the last loop may only be the last dim, but for dims of size 1
         for (auto [d, e] : llvm::enumerate(map.getResults()))
-          if (e == getAffineDimExpr(g.getNumLoops() - 1, g.getContext()) && d + 1 != map.getNumResults()) plain = false;
+          if (e == getAffineDimExpr(g.getNumLoops() - 1, g.getContext()))
+            for (AffineExpr after : map.getResults().drop_front(d + 1)) plain &= isa<AffineConstantExpr>(after);
       }
       if (!plain) return nullptr;
     }

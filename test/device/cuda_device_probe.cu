@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One call of each wrapper and function of targets/cuda/host/*.cuh, compared with what the host computes. On a GPU it
-// tells whether our reading of CUDA's manuals is right; under the emulator, whether this program is. Exit: 0 all as
-// expected, 1 not, 77 no device (with the reason). targets/cuda/device_ledger.py records runs on a device.
+// One call of each wrapper and function of targets/cuda/host/*.cuh, compared with what the host
+// computes. On a GPU it tells whether our reading of CUDA's manuals is right; under the emulator,
+// whether this program is. Exit: 0 all as expected, 1 not, 77 no device (with the reason).
+// targets/cuda/device_ledger.py records runs on a device.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -35,14 +36,16 @@ template <class T> struct Both {
   T* device = nullptr;
   explicit Both(std::vector<T> values) : host(std::move(values)) {
     require(cudaMalloc(&device, host.size() * sizeof(T)), "cudaMalloc");
-    require(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice), "copy to the device");
+    require(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice),
+            "copy to the device");
   }
   ~Both() { cudaFree(device); }
   Both(const Both&) = delete;
   Both& operator=(const Both&) = delete;
   void finish(const char* what) {
     require(cudaDeviceSynchronize(), what);
-    require(cudaMemcpy(host.data(), device, host.size() * sizeof(T), cudaMemcpyDeviceToHost), "copy to the host");
+    require(cudaMemcpy(host.data(), device, host.size() * sizeof(T), cudaMemcpyDeviceToHost),
+            "copy to the host");
   }
 };
 
@@ -59,24 +62,28 @@ template <class F, class T, class R> __global__ void apply2(const T* a, const T*
 
 template <class R> bool agree(R found, R expected, double tolerance) {
   if (found == expected || (found != found && expected != expected)) return true;
-  const double f = static_cast<double>(found), e = static_cast<double>(expected), size = e < 0 ? -e : e;
+  const double f = static_cast<double>(found), e = static_cast<double>(expected),
+               size = e < 0 ? -e : e;
   const double error = f < e ? e - f : f - e;
   return error <= tolerance * (size > 1e-30 ? size : 1e-30);
 }
 
-template <class F, class T> void check1(const char* what, const std::vector<T>& x, double tolerance) {
+template <class F, class T>
+void check1(const char* what, const std::vector<T>& x, double tolerance) {
   using R = decltype(F()(T()));
   Both<T> in(x);
   Both<R> out(std::vector<R>(x.size(), R()));
   const int n = static_cast<int>(x.size());
-  require(ORTC_LAUNCH((apply1<F, T, R>), dim3(static_cast<unsigned>(n + 63) / 64), dim3(64), 0, nullptr, in.device,
-                      out.device, n), what);
+  require(ORTC_LAUNCH((apply1<F, T, R>), dim3(static_cast<unsigned>(n + 63) / 64), dim3(64), 0,
+                      nullptr, in.device, out.device, n),
+          what);
   out.finish(what);
   for (size_t i = 0; i < x.size(); ++i)
     expect(agree(out.host[i], F()(x[i]), tolerance), what);
 }
 /// All pairs of x.
-template <class F, class T> void check2(const char* what, const std::vector<T>& x, double tolerance) {
+template <class F, class T>
+void check2(const char* what, const std::vector<T>& x, double tolerance) {
   using R = decltype(F()(T(), T()));
   std::vector<T> a, b;
   for (const T u : x)
@@ -87,20 +94,25 @@ template <class F, class T> void check2(const char* what, const std::vector<T>& 
   Both<T> left(a), right(b);
   Both<R> out(std::vector<R>(a.size(), R()));
   const int n = static_cast<int>(a.size());
-  require(ORTC_LAUNCH((apply2<F, T, R>), dim3(static_cast<unsigned>(n + 63) / 64), dim3(64), 0, nullptr, left.device,
-                      right.device, out.device, n), what);
+  require(ORTC_LAUNCH((apply2<F, T, R>), dim3(static_cast<unsigned>(n + 63) / 64), dim3(64), 0,
+                      nullptr, left.device, right.device, out.device, n),
+          what);
   out.finish(what);
   for (size_t i = 0; i < a.size(); ++i)
     expect(agree(out.host[i], F()(a[i], b[i]), tolerance), what);
 }
 
-#define DECLARE1(name, expression, tolerance)                                                                          \
-  template <class T> struct one_##name {                                                                               \
-    ORTC_HD auto operator()(T x) const { return expression; }                                                          \
+#define DECLARE1(name, expression, tolerance)                                                      \
+  template <class T> struct one_##name {                                                           \
+    ORTC_HD auto operator()(T x) const {                                                           \
+      return expression;                                                                           \
+    }                                                                                              \
   };
-#define DECLARE2(name, expression, tolerance)                                                                          \
-  template <class T> struct two_##name {                                                                               \
-    ORTC_HD auto operator()(T x, T y) const { return expression; }                                                     \
+#define DECLARE2(name, expression, tolerance)                                                      \
+  template <class T> struct two_##name {                                                           \
+    ORTC_HD auto operator()(T x, T y) const {                                                      \
+      return expression;                                                                           \
+    }                                                                                              \
   };
 namespace of_floats {
 FLOAT_FUNCTIONS(DECLARE1)
@@ -113,12 +125,18 @@ INTEGER_FUNCTIONS(DECLARE1)
 INTEGER_PAIRS(DECLARE2)
 } // namespace of_integers
 
-#define RUN_FLOAT1(name, expression, tolerance) check1<of_floats::one_##name<float>>(#name " of f32", floats, tolerance);
-#define RUN_FLOAT2(name, expression, tolerance) check2<of_floats::two_##name<float>>(#name " of f32", floats, tolerance);
-#define RUN_I32_1(name, expression, tolerance) check1<of_integers::one_##name<int32_t>>(#name " of i32", i32, tolerance);
-#define RUN_I32_2(name, expression, tolerance) check2<of_integers::two_##name<int32_t>>(#name " of i32", i32, tolerance);
-#define RUN_I8_2(name, expression, tolerance) check2<of_integers::two_##name<int8_t>>(#name " of i8", i8, tolerance);
-#define RUN_I64_2(name, expression, tolerance) check2<of_integers::two_##name<int64_t>>(#name " of i64", i64, tolerance);
+#define RUN_FLOAT1(name, expression, tolerance)                                                    \
+  check1<of_floats::one_##name<float>>(#name " of f32", floats, tolerance);
+#define RUN_FLOAT2(name, expression, tolerance)                                                    \
+  check2<of_floats::two_##name<float>>(#name " of f32", floats, tolerance);
+#define RUN_I32_1(name, expression, tolerance)                                                     \
+  check1<of_integers::one_##name<int32_t>>(#name " of i32", i32, tolerance);
+#define RUN_I32_2(name, expression, tolerance)                                                     \
+  check2<of_integers::two_##name<int32_t>>(#name " of i32", i32, tolerance);
+#define RUN_I8_2(name, expression, tolerance)                                                      \
+  check2<of_integers::two_##name<int8_t>>(#name " of i8", i8, tolerance);
+#define RUN_I64_2(name, expression, tolerance)                                                     \
+  check2<of_integers::two_##name<int64_t>>(#name " of i64", i64, tolerance);
 
 void checkFunctions() {
   const std::vector<float> floats = {FLOAT_VALUES};
@@ -147,7 +165,8 @@ void checkBitCounts() {
   Both<int32_t> x({0, 1, -1, 48}), y(std::vector<int32_t>(12, 0));
   require(ORTC_LAUNCH(bitCounts, dim3(1), dim3(4), 0, nullptr, x.device, y.device), "count_ones");
   y.finish("count_ones");
-  expect(y.host == std::vector<int32_t>{0, 32, 32, 1, 31, 0, 32, 0, 0, 2, 26, 4}, "count_ones, leading_zeros, trailing_zeros");
+  expect(y.host == std::vector<int32_t>{0, 32, 32, 1, 31, 0, 32, 0, 0, 2, 26, 4},
+         "count_ones, leading_zeros, trailing_zeros");
 }
 
 __global__ void shuffles(const float* x, float* y) {
@@ -157,7 +176,8 @@ __global__ void shuffles(const float* x, float* y) {
   y[32 + lane] = shuffle_down(v, 3u);
   y[64 + lane] = shuffle_from(v, 17);
   y[96 + lane] = static_cast<float>(__ballot_sync(0xffffffffu, lane % 3 == 0) >> lane & 1u);
-  y[128 + lane] = static_cast<float>(__any_sync(0xffffffffu, lane == 9) + 2 * __all_sync(0xffffffffu, lane < 31));
+  y[128 + lane] = static_cast<float>(__any_sync(0xffffffffu, lane == 9) +
+                                     2 * __all_sync(0xffffffffu, lane < 31));
 }
 void checkShuffles() {
   std::vector<float> x(32), expected(160);
@@ -197,9 +217,12 @@ void checkSharedMemory() {
     expected[static_cast<size_t>(t)] = (95 - t) * 1000 + (t + 95) % 96 + 1000000 * 124;
   }
   Both<int> in(x), out(std::vector<int>(96, 0));
-  require(ORTC_LAUNCH(sharedMemory, dim3(1), dim3(96), 96 * sizeof(int), nullptr, in.device, out.device), "shared");
+  require(ORTC_LAUNCH(sharedMemory, dim3(1), dim3(96), 96 * sizeof(int), nullptr, in.device,
+                      out.device),
+          "shared");
   out.finish("shared memory");
-  expect(out.host == expected, "ORTC_SHARED, ORTC_SHARED_DYNAMIC, __syncthreads and its votes, __syncwarp");
+  expect(out.host == expected,
+         "ORTC_SHARED, ORTC_SHARED_DYNAMIC, __syncthreads and its votes, __syncwarp");
 }
 
 __global__ void vectors(const uint8_t* from, uint8_t* to) {
@@ -238,12 +261,15 @@ void checkAtomics() {
   Both<float> f(std::vector<float>(1, 0.0f));
   Both<unsigned> u(std::vector<unsigned>(1, 0u));
   Both<long long> l(std::vector<long long>(1, 0ll));
-  require(ORTC_LAUNCH(atomics, dim3(3), dim3(64), 0, nullptr, i.device, f.device, u.device, l.device), "atomics");
+  require(
+      ORTC_LAUNCH(atomics, dim3(3), dim3(64), 0, nullptr, i.device, f.device, u.device, l.device),
+      "atomics");
   i.finish("atomics");
   f.finish("atomics");
   u.finish("atomics");
   l.finish("atomics");
-  expect(i.host == std::vector<int>{3 * 2016, 65, -63, 192} && f.host[0] == 96.0f && u.host[0] == ~0u && l.host[0] == 63ll << 33,
+  expect(i.host == std::vector<int>{3 * 2016, 65, -63, 192} && f.host[0] == 96.0f &&
+             u.host[0] == ~0u && l.host[0] == 63ll << 33,
          "atomics, thread_index, thread_count");
 }
 
@@ -259,7 +285,9 @@ void checkGraph() {
   require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
   require(ORTC_BUFFER(stream, f.device, sizeof(float), "sum"), "ORTC_BUFFER");
   require(cudaMemsetAsync(f.device, 0, sizeof(float), stream), "memset");
-  require(ORTC_LAUNCH(atomics, dim3(1), dim3(32), 0, stream, i.device, f.device, u.device, l.device), "launch");
+  require(
+      ORTC_LAUNCH(atomics, dim3(1), dim3(32), 0, stream, i.device, f.device, u.device, l.device),
+      "launch");
   require(cudaStreamEndCapture(stream, &graph), "capture");
   require(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
   for (int k = 0; k < 3; ++k)
@@ -306,7 +334,8 @@ int run() {
 #ifndef ORTC_CUEMU
   cudaDeviceProp device;
   if (cudaGetDeviceProperties(&device, 0) == cudaSuccess)
-    std::printf("device %s, compute capability %d.%d, driver %d\n", device.name, device.major, device.minor, driver);
+    std::printf("device %s, compute capability %d.%d, driver %d\n", device.name, device.major,
+                device.minor, driver);
 #else
   std::printf("device emulated\n");
 #endif
@@ -318,4 +347,6 @@ int run() {
 } // namespace probe
 } // namespace ortc_rt
 
-int main() { return ortc_rt::probe::run(); }
+int main() {
+  return ortc_rt::probe::run();
+}

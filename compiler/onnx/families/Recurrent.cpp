@@ -157,6 +157,7 @@ static DirectionResult run(NodeBuilder& n, const Recurrent& c, Tensor projected,
   SmallVector<Value> inits = withSizes(b, carried);
   Value zero = b.create<arith::ConstantIndexOp>(loc, 0), one = b.create<arith::ConstantIndexOp>(loc, 1);
   auto loop = b.create<scf::ForOp>(loc, zero, sizeValue(b, loc, c.steps.v), one, inits);
+  loop->setAttr("ortc.fixed_sizes", b.getUnitAttr());
   auto unpack = [&](ValueRange values) { // tensors, each followed by its free sizes
     std::vector<Tensor> r;
     unsigned next = 0;

@@ -117,7 +117,7 @@ private:
     if (failed(codegen::cxx::printProgram(module.lookupSymbol<func::FuncOp>("run"), ps, needs))) return false;
     std::string arena;
     llvm::raw_string_ostream as(arena);
-    if (!io.arenaBytes) return false;
+    if (!io.arenaBytes && failed(codegen::cxx::printArenaBytes(module.lookupSymbol<func::FuncOp>("run"), as))) return false;
 
     std::string weights, open;
     bool hasWeights = io.weightsBytes != 0;

@@ -18,7 +18,8 @@ template <class Bits, class T, class F> T update(T* p, const void* pc, F next) {
     std::memcpy(&old, &before, sizeof old);
     const T value = next(old);
     std::memcpy(&after, &value, sizeof after);
-  } while (!__atomic_compare_exchange_n(bits, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  } while (
+      !__atomic_compare_exchange_n(bits, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return old;
 }
 
@@ -45,7 +46,9 @@ template <class Bits, class T, class F> T update(T* p, const void* pc, F next) {
   }
 
 int atomicAdd(int* p, int v) {
-  return update<uint32_t>(p, PC, [=](int old) { return static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(v)); });
+  return update<uint32_t>(p, PC, [=](int old) {
+    return static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(v));
+  });
 }
 ADD(unsigned, uint32_t)
 ADD(unsigned long long, uint64_t)
@@ -62,6 +65,7 @@ unsigned atomicOr(unsigned* p, unsigned v) {
 unsigned atomicAnd(unsigned* p, unsigned v) {
   return update<uint32_t>(p, PC, [=](unsigned old) { return old & v; });
 }
-unsigned long long atomicCAS(unsigned long long* p, unsigned long long expected, unsigned long long v) {
+unsigned long long atomicCAS(unsigned long long* p, unsigned long long expected,
+                             unsigned long long v) {
   return update<uint64_t>(p, PC, [=](unsigned long long old) { return old == expected ? v : old; });
 }

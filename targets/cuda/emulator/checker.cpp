@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// The checker of one access: is the address one that a kernel may touch, does it hold a value, is it ordered against
-// the accesses of other threads. After FastTrack (Flanagan and Freund, PLDI 2009) in spirit: last write, two reads.
+// The checker of one access: is the address one that a kernel may touch, does it hold a value, is
+// it ordered against the accesses of other threads. After FastTrack (Flanagan and Freund, PLDI
+// 2009) in spirit: last write, two reads.
 #include "checker.h"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ void HappensBefore::meet(const std::vector<int>& threads) {
     }
   }
   for (const int t : threads)
-    (*joined)[static_cast<size_t>(t)] = std::max((*joined)[static_cast<size_t>(t)], clocks[static_cast<size_t>(t)]);
+    (*joined)[static_cast<size_t>(t)] =
+        std::max((*joined)[static_cast<size_t>(t)], clocks[static_cast<size_t>(t)]);
   for (const int t : threads) {
     seen[static_cast<size_t>(t)] = joined;
     ++clocks[static_cast<size_t>(t)];
@@ -49,11 +51,14 @@ struct Place {
   const void* pc;
 };
 
-std::string spaceOf(const Place& p) { return p.shared ? "shared memory at " : "global memory at "; }
+std::string spaceOf(const Place& p) {
+  return p.shared ? "shared memory at " : "global memory at ";
+}
 
 void reportRace(const Engine& e, const char* what, int other, const Place& place) {
   reportAt("RACE", what, place.pc, [&](const std::string& at) {
-    return e.nameOf(e.current) + ": " + what + " on " + spaceOf(place) + at + ", no barrier since " + e.nameOf(other);
+    return e.nameOf(e.current) + ": " + what + " on " + spaceOf(place) + at +
+           ", no barrier since " + e.nameOf(other);
   });
 }
 
@@ -64,14 +69,16 @@ void reportBlockRace(const Engine& e, const char* what, const Place& place) {
   });
 }
 
-/// Makes the record one of the current block. In global memory it keeps what earlier blocks of the launch did.
+/// Makes the record one of the current block. In global memory it keeps what earlier blocks of the
+/// launch did.
 void refresh(Access& a, bool shared) {
   if (a.block == numbers.block) return;
   const bool sameLaunch = !shared && a.block >= numbers.launch && a.block != 0;
   Access fresh{};
   fresh.block = numbers.block;
   if (sameLaunch) {
-    fresh.earlierOnlyAtomic = (!a.earlierWrite || a.earlierOnlyAtomic) && (!a.hasWrite || a.atomicWrite);
+    fresh.earlierOnlyAtomic =
+        (!a.earlierWrite || a.earlierOnlyAtomic) && (!a.hasWrite || a.atomicWrite);
     fresh.earlierWrite = a.earlierWrite || a.hasWrite;
     fresh.earlierRead = a.earlierRead || a.hasRead0 || a.hasRead1;
     fresh.split = a.split; // the bytes may hold what earlier blocks did
@@ -84,7 +91,8 @@ void checkConflicts(const Engine& e, const Access& a, AccessKind kind, const Pla
   if (a.earlierWrite && !(atomic && a.earlierOnlyAtomic))
     reportBlockRace(e, write ? "write after write" : "read after write", place);
   if (write && a.earlierRead) reportBlockRace(e, "write after read", place);
-  if (a.hasWrite && !(atomic && a.atomicWrite) && !e.order.ordered(e.current, a.writer, a.writeClock))
+  if (a.hasWrite && !(atomic && a.atomicWrite) &&
+      !e.order.ordered(e.current, a.writer, a.writeClock))
     reportRace(e, write ? "write after write" : "read after write", a.writer, place);
   if (!write) return;
   if (a.hasRead0 && !e.order.ordered(e.current, a.reader[0], a.readClock[0]))
@@ -104,8 +112,8 @@ void remember(const Engine& e, Access& a, AccessKind kind) {
     a.hasRead0 = a.hasRead1 = 0;
     return;
   }
-  // The first slot holds a read that is not ordered before this one, if there is any; so of many readers, two that
-  // a writer could race with stay.
+  // The first slot holds a read that is not ordered before this one, if there is any; so of many
+  // readers, two that a writer could race with stay.
   const bool first =
       !a.hasRead0 || a.reader[0] == self || e.order.ordered(e.current, a.reader[0], a.readClock[0]);
   const int slot = first ? 0 : 1;
@@ -117,7 +125,8 @@ void remember(const Engine& e, Access& a, AccessKind kind) {
     a.hasRead1 = 1;
 }
 
-void checkWord(const Engine& e, Access& word, Access* bytes, unsigned mask, AccessKind kind, const Place& place) {
+void checkWord(const Engine& e, Access& word, Access* bytes, unsigned mask, AccessKind kind,
+               const Place& place) {
   const bool shared = place.shared;
   refresh(word, shared);
   checkConflicts(e, word, kind, place);
@@ -134,7 +143,8 @@ void checkWord(const Engine& e, Access& word, Access* bytes, unsigned mask, Acce
   if (!word.split) {
     word.split = 1;
     for (int i = 0; i < 4; ++i) {
-      // Bytes keep what earlier blocks did to them; within this block the word's record is checked instead.
+      // Bytes keep what earlier blocks did to them; within this block the word's record is checked
+      // instead.
       refresh(bytes[i], shared);
       bytes[i].hasWrite = bytes[i].hasRead0 = bytes[i].hasRead1 = 0;
     }
@@ -147,7 +157,8 @@ void checkWord(const Engine& e, Access& word, Access* bytes, unsigned mask, Acce
     }
 }
 
-void checkRange(Engine& e, const Shadow& shadow, size_t offset, size_t bytes, AccessKind kind, const Place& place) {
+void checkRange(Engine& e, const Shadow& shadow, size_t offset, size_t bytes, AccessKind kind,
+                const Place& place) {
   if (kind != AccessKind::Write && std::memchr(shadow.written + offset, 0, bytes)) {
     reportAt("UNINIT", "", place.pc, [&](const std::string& at) {
       return e.nameOf(e.current) + " reads what was never written, in " + spaceOf(place) + at;
@@ -156,8 +167,10 @@ void checkRange(Engine& e, const Shadow& shadow, size_t offset, size_t bytes, Ac
   }
   if (kind != AccessKind::Read) std::memset(shadow.written + offset, 1, bytes);
   for (size_t i = 0; i < bytes;) {
-    const size_t inWord = (offset + i) & 3, n = std::min(4 - inWord, bytes - i), word = (offset + i) >> 2;
-    checkWord(e, shadow.words[word], shadow.bytes + word * 4, ((1u << n) - 1) << inWord, kind, place);
+    const size_t inWord = (offset + i) & 3, n = std::min(4 - inWord, bytes - i),
+                 word = (offset + i) >> 2;
+    checkWord(e, shadow.words[word], shadow.bytes + word * 4, ((1u << n) - 1) << inWord, kind,
+              place);
     i += n;
   }
 }
@@ -166,7 +179,8 @@ struct ImageQuery {
   uintptr_t address;
   bool found;
 };
-/// Constants and tables of the program itself: kernels may read them, as they read __constant__ memory.
+/// Constants and tables of the program itself: kernels may read them, as they read __constant__
+/// memory.
 bool inProgramImage(const char* p) {
   ImageQuery query{reinterpret_cast<uintptr_t>(p), false};
   dl_iterate_phdr(
@@ -175,7 +189,8 @@ bool inProgramImage(const char* p) {
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const auto& s = info->dlpi_phdr[i];
           const uintptr_t begin = info->dlpi_addr + s.p_vaddr;
-          if (s.p_type == PT_LOAD && q.address >= begin && q.address < begin + s.p_memsz) q.found = true;
+          if (s.p_type == PT_LOAD && q.address >= begin && q.address < begin + s.p_memsz)
+            q.found = true;
         }
         return q.found ? 1 : 0;
       },
@@ -193,23 +208,30 @@ bool mayTouch(const Engine& e, const char* p, size_t bytes, bool write) {
 }
 
 const char* verb(AccessKind kind) {
-  return kind == AccessKind::Read ? " reads " : kind == AccessKind::Write ? " writes " : " atomically updates ";
+  return kind == AccessKind::Read    ? " reads "
+         : kind == AccessKind::Write ? " writes "
+                                     : " atomically updates ";
 }
 
-void reportOutOfBounds(const Engine& e, size_t bytes, AccessKind kind, const std::string& why, const void* pc) {
+void reportOutOfBounds(const Engine& e, size_t bytes, AccessKind kind, const std::string& why,
+                       const void* pc) {
   reportAt("OOB", "", pc, [&](const std::string& at) {
-    return e.nameOf(e.current) + verb(kind) + std::to_string(bytes) + " bytes, " + why + ", at " + at;
+    return e.nameOf(e.current) + verb(kind) + std::to_string(bytes) + " bytes, " + why + ", at " +
+           at;
   });
 }
 
 void noteHostAccess(const void* p, const void* pc) {
   if (DeviceMemory::get().holds(p))
-    reportAt("HOSTACCESS", "", pc, [](const std::string& at) { return "host code touches device memory at " + at; });
+    reportAt("HOSTACCESS", "", pc,
+             [](const std::string& at) { return "host code touches device memory at " + at; });
 }
 
 } // namespace
 
-void checkerBeginLaunch() { numbers.launch = nextBlockNumber; }
+void checkerBeginLaunch() {
+  numbers.launch = nextBlockNumber;
+}
 
 void checkerBeginBlock(Engine& engine) {
   numbers.block = nextBlockNumber++;
@@ -248,7 +270,8 @@ void noteAccess(const void* address, size_t bytes, AccessKind kind, const void* 
     checkRange(e, memory.shadow, memory.offsetOf(p), bytes, kind, {false, pc});
   } else if (!mayTouch(e, p, bytes, kind != AccessKind::Read)) {
     reportAt("WILD", "", pc, [&](const std::string& at) {
-      return e.nameOf(e.current) + verb(kind) + "an address that is not device memory (a host pointer?), at " + at;
+      return e.nameOf(e.current) + verb(kind) +
+             "an address that is not device memory (a host pointer?), at " + at;
     });
     return;
   } else {
@@ -257,8 +280,8 @@ void noteAccess(const void* address, size_t bytes, AccessKind kind, const void* 
   const bool powerOfTwo = (bytes & (bytes - 1)) == 0;
   if (powerOfTwo && reinterpret_cast<uintptr_t>(p) & (bytes - 1))
     reportAt("MISALIGNED", "", pc, [&](const std::string& at) {
-      return e.nameOf(e.current) + verb(kind) + std::to_string(bytes) + " bytes at an address that is no multiple of " +
-             std::to_string(bytes) + ", at " + at;
+      return e.nameOf(e.current) + verb(kind) + std::to_string(bytes) +
+             " bytes at an address that is no multiple of " + std::to_string(bytes) + ", at " + at;
     });
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// What a program says to the emulator and asks of it: how blocks and threads are scheduled, which faults were found,
-// and how a kernel is launched. Everything else that kernel text needs is in cuemu.h.
+// What a program says to the emulator and asks of it: how blocks and threads are scheduled, which
+// faults were found, and how a kernel is launched. Everything else that kernel text needs is in
+// cuemu.h.
 #ifndef CUEMU_CORE_H
 #define CUEMU_CORE_H
 
@@ -17,17 +18,17 @@
 
 namespace cuemu {
 
-/// The order in which runnable threads of a block, and blocks of a grid, get their turn. A kernel without races gives
-/// the same numbers under all of them.
+/// The order in which runnable threads of a block, and blocks of a grid, get their turn. A kernel
+/// without races gives the same numbers under all of them.
 enum class Schedule { Forward, Reverse, Random };
 
 struct Options {
   int hostThreads = 1; ///< blocks run on this many threads of the host; checking always uses one
   Schedule schedule = Schedule::Forward;
-  uint64_t seed = 1;       ///< of Schedule::Random
-  bool check = false;      ///< set by itself when instrumented kernels are linked (see instrument.cpp)
-  bool deferred = false;   ///< streams do nothing until somebody waits for them
-  int maxReports = 20;     ///< later faults are counted, not kept
+  uint64_t seed = 1;  ///< of Schedule::Random
+  bool check = false; ///< set by itself when instrumented kernels are linked (see instrument.cpp)
+  bool deferred = false;    ///< streams do nothing until somebody waits for them
+  int maxReports = 20;      ///< later faults are counted, not kept
   bool printReports = true; ///< to stderr, as they are found
 
   // The device that the host API pretends to have.
@@ -37,8 +38,9 @@ struct Options {
   size_t memoryBytes = size_t(8) << 30;
 };
 
-/// Process-wide, read at each launch. First use reads ORTC_CUEMU_SCHEDULE (forward, reverse, random:SEED),
-/// ORTC_CUEMU_THREADS, ORTC_CUEMU_DEFERRED and ORTC_CUEMU_DEVICE (none, or a capability such as 75).
+/// Process-wide, read at each launch. First use reads ORTC_CUEMU_SCHEDULE (forward, reverse,
+/// random:SEED), ORTC_CUEMU_THREADS, ORTC_CUEMU_DEFERRED and ORTC_CUEMU_DEVICE (none, or a
+/// capability such as 75).
 Options& options();
 
 struct Statistics {
@@ -46,8 +48,9 @@ struct Statistics {
 };
 Statistics& statistics();
 
-/// Faults found so far, one line each: "RACE in 'kernel' block (0,0,0): ...". While there are any, host API calls that
-/// report asynchronous errors return cudaErrorLaunchFailure, so that a program under test fails by itself.
+/// Faults found so far, one line each: "RACE in 'kernel' block (0,0,0): ...". While there are any,
+/// host API calls that report asynchronous errors return cudaErrorLaunchFailure, so that a program
+/// under test fails by itself.
 std::vector<std::string> reports();
 bool hasReport(const char* kind);
 void clearReports();
@@ -62,7 +65,8 @@ inline bool sameSite(const Site& a, const Site& b) {
   return a.line == b.line && a.id == b.id && a.file == b.file;
 }
 
-/// The built-in variables of the thread that is running. One object, so that the checker knows its address range.
+/// The built-in variables of the thread that is running. One object, so that the checker knows its
+/// address range.
 struct BuiltIns {
   uint3 thread{}, block{};
   dim3 blockSize{}, gridSize{};
@@ -82,8 +86,8 @@ struct Stream;
 int launch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes, Stream* stream);
 
 template <class... P, class... A>
-int launchKernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t sharedBytes, Stream* stream,
-                 const A&... args) {
+int launchKernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t sharedBytes,
+                 Stream* stream, const A&... args) {
   static_assert(sizeof...(P) == sizeof...(A), "a kernel is called with all of its arguments");
   struct Args {
     void (*kernel)(P...);
@@ -101,8 +105,9 @@ int launchKernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, 
   return launch(call, grid, block, sharedBytes, stream);
 }
 
-/// A buffer inside a larger allocation begins its life: what lay there before counts as never written, and accesses
-/// that fall between buffers are out of bounds. Ordered like any other work of the stream.
+/// A buffer inside a larger allocation begins its life: what lay there before counts as never
+/// written, and accesses that fall between buffers are out of bounds. Ordered like any other work
+/// of the stream.
 int beginBuffer(Stream* stream, void* data, size_t bytes, const char* name);
 
 } // namespace cuemu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: 0BSD
 //
-// CUDA text on a CPU: include this where a .cu file would get CUDA's own headers. README.md tells how it works and
-// what it cannot see.
+// CUDA text on a CPU: include this where a .cu file would get CUDA's own headers. README.md tells
+// how it works and what it cannot see.
 #ifndef CUEMU_H
 #define CUEMU_H
 

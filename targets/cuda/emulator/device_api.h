@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// What kernel text may call: barriers, warp collectives, atomics and the bit-level intrinsics, with CUDA's names.
-// Everything that touches the state of a block is out of line in the core, which is compiled without instrumentation;
-// what is inline here touches no memory.
+// What kernel text may call: barriers, warp collectives, atomics and the bit-level intrinsics, with
+// CUDA's names. Everything that touches the state of a block is out of line in the core, which is
+// compiled without instrumentation; what is inline here touches no memory.
 #ifndef CUEMU_DEVICE_API_H
 #define CUEMU_DEVICE_API_H
 
@@ -45,7 +45,8 @@ int laneId();
 void deviceLoad(void* to, const void* from, size_t bytes);
 void deviceStore(void* to, const void* from, size_t bytes);
 
-/// Memory of ORTC_SHARED: per block, with redzones, filled with NaN. `key` is the place of the declaration.
+/// Memory of ORTC_SHARED: per block, with redzones, filled with NaN. `key` is the place of the
+/// declaration.
 void* sharedArray(const void* key, size_t bytes, size_t align, const char* name);
 void* dynamicShared();
 
@@ -70,35 +71,55 @@ template <class T> T unpackBits(uint64_t r) {
 #define __syncthreads() ::cuemu::blockBarrier(CUEMU_HERE)
 #define __syncthreads_or(p) ::cuemu::blockBarrierVote((p), ::cuemu::BarrierVote::Or, CUEMU_HERE)
 #define __syncthreads_and(p) ::cuemu::blockBarrierVote((p), ::cuemu::BarrierVote::And, CUEMU_HERE)
-#define __syncthreads_count(p) ::cuemu::blockBarrierVote((p), ::cuemu::BarrierVote::Count, CUEMU_HERE)
+#define __syncthreads_count(p)                                                                     \
+  ::cuemu::blockBarrierVote((p), ::cuemu::BarrierVote::Count, CUEMU_HERE)
 
 #define CUEMU_SITE const char *file_ = __builtin_FILE(), int line_ = __builtin_LINE()
 #define CUEMU_AT (::cuemu::Site{file_, line_, 0})
 
-inline void __syncwarp(unsigned mask = 0xffffffffu, CUEMU_SITE) { cuemu::warpBarrier(mask, CUEMU_AT); }
+inline void __syncwarp(unsigned mask = 0xffffffffu, CUEMU_SITE) {
+  cuemu::warpBarrier(mask, CUEMU_AT);
+}
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 
-template <class T> inline T __shfl_sync(unsigned mask, T v, int source, int width = 32, CUEMU_SITE) {
+template <class T>
+inline T __shfl_sync(unsigned mask, T v, int source, int width = 32, CUEMU_SITE) {
   const int lane = cuemu::laneId(), from = (lane & ~(width - 1)) | (source & (width - 1));
   return cuemu::unpackBits<T>(cuemu::warpShuffle(mask, cuemu::packBits(v), from, CUEMU_AT));
 }
-template <class T> inline T __shfl_xor_sync(unsigned mask, T v, int lanes, int width = 32, CUEMU_SITE) {
+template <class T>
+inline T __shfl_xor_sync(unsigned mask, T v, int lanes, int width = 32, CUEMU_SITE) {
   const int lane = cuemu::laneId(), from = lane ^ lanes, last = lane | (width - 1);
-  return cuemu::unpackBits<T>(cuemu::warpShuffle(mask, cuemu::packBits(v), from > last ? lane : from, CUEMU_AT));
+  return cuemu::unpackBits<T>(
+      cuemu::warpShuffle(mask, cuemu::packBits(v), from > last ? lane : from, CUEMU_AT));
 }
-template <class T> inline T __shfl_down_sync(unsigned mask, T v, unsigned delta, int width = 32, CUEMU_SITE) {
-  const int lane = cuemu::laneId(), from = lane + static_cast<int>(delta), last = lane | (width - 1);
-  return cuemu::unpackBits<T>(cuemu::warpShuffle(mask, cuemu::packBits(v), from > last ? lane : from, CUEMU_AT));
+template <class T>
+inline T __shfl_down_sync(unsigned mask, T v, unsigned delta, int width = 32, CUEMU_SITE) {
+  const int lane = cuemu::laneId(), from = lane + static_cast<int>(delta),
+            last = lane | (width - 1);
+  return cuemu::unpackBits<T>(
+      cuemu::warpShuffle(mask, cuemu::packBits(v), from > last ? lane : from, CUEMU_AT));
 }
-template <class T> inline T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32, CUEMU_SITE) {
-  const int lane = cuemu::laneId(), from = lane - static_cast<int>(delta), first = lane & ~(width - 1);
-  return cuemu::unpackBits<T>(cuemu::warpShuffle(mask, cuemu::packBits(v), from < first ? lane : from, CUEMU_AT));
+template <class T>
+inline T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32, CUEMU_SITE) {
+  const int lane = cuemu::laneId(), from = lane - static_cast<int>(delta),
+            first = lane & ~(width - 1);
+  return cuemu::unpackBits<T>(
+      cuemu::warpShuffle(mask, cuemu::packBits(v), from < first ? lane : from, CUEMU_AT));
 }
-inline unsigned __ballot_sync(unsigned mask, int p, CUEMU_SITE) { return cuemu::warpBallot(mask, p != 0, CUEMU_AT); }
-inline int __any_sync(unsigned mask, int p, CUEMU_SITE) { return cuemu::warpBallot(mask, p != 0, CUEMU_AT) != 0; }
-inline int __all_sync(unsigned mask, int p, CUEMU_SITE) { return cuemu::warpBallot(mask, p == 0, CUEMU_AT) == 0; }
-inline unsigned __activemask() { return cuemu::activeMask(); }
+inline unsigned __ballot_sync(unsigned mask, int p, CUEMU_SITE) {
+  return cuemu::warpBallot(mask, p != 0, CUEMU_AT);
+}
+inline int __any_sync(unsigned mask, int p, CUEMU_SITE) {
+  return cuemu::warpBallot(mask, p != 0, CUEMU_AT) != 0;
+}
+inline int __all_sync(unsigned mask, int p, CUEMU_SITE) {
+  return cuemu::warpBallot(mask, p == 0, CUEMU_AT) == 0;
+}
+inline unsigned __activemask() {
+  return cuemu::activeMask();
+}
 
 int atomicAdd(int* p, int v);
 unsigned atomicAdd(unsigned* p, unsigned v);
@@ -117,24 +138,49 @@ int atomicExch(int* p, int v);
 unsigned atomicExch(unsigned* p, unsigned v);
 int atomicCAS(int* p, int expected, int v);
 unsigned atomicCAS(unsigned* p, unsigned expected, unsigned v);
-unsigned long long atomicCAS(unsigned long long* p, unsigned long long expected, unsigned long long v);
+unsigned long long atomicCAS(unsigned long long* p, unsigned long long expected,
+                             unsigned long long v);
 
-inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
-inline int __clz(int x) { return x ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
-inline int __clzll(long long x) { return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64; }
-inline int __ffs(int x) { return __builtin_ffs(x); }
-inline float __int_as_float(int x) { return cuemu::bitsFloat(static_cast<uint32_t>(x)); }
-inline int __float_as_int(float f) { return static_cast<int>(cuemu::floatBits(f)); }
-inline float __uint_as_float(unsigned x) { return cuemu::bitsFloat(x); }
-inline unsigned __float_as_uint(float f) { return cuemu::floatBits(f); }
-inline double __longlong_as_double(long long x) { return cuemu::unpackBits<double>(static_cast<uint64_t>(x)); }
-inline long long __double_as_longlong(double d) { return static_cast<long long>(cuemu::packBits(d)); }
+inline int __popc(unsigned x) {
+  return __builtin_popcount(x);
+}
+inline int __popcll(unsigned long long x) {
+  return __builtin_popcountll(x);
+}
+inline int __clz(int x) {
+  return x ? __builtin_clz(static_cast<unsigned>(x)) : 32;
+}
+inline int __clzll(long long x) {
+  return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64;
+}
+inline int __ffs(int x) {
+  return __builtin_ffs(x);
+}
+inline float __int_as_float(int x) {
+  return cuemu::bitsFloat(static_cast<uint32_t>(x));
+}
+inline int __float_as_int(float f) {
+  return static_cast<int>(cuemu::floatBits(f));
+}
+inline float __uint_as_float(unsigned x) {
+  return cuemu::bitsFloat(x);
+}
+inline unsigned __float_as_uint(float f) {
+  return cuemu::floatBits(f);
+}
+inline double __longlong_as_double(long long x) {
+  return cuemu::unpackBits<double>(static_cast<uint64_t>(x));
+}
+inline long long __double_as_longlong(double d) {
+  return static_cast<long long>(cuemu::packBits(d));
+}
 inline int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 4; ++i)
     c += static_cast<int8_t>(a >> 8 * i) * static_cast<int8_t>(b >> 8 * i);
   return c;
 }
-template <class T> inline T __ldg(const T* p) { return *p; }
+template <class T> inline T __ldg(const T* p) {
+  return *p;
+}
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: 0BSD
 //
-// The state of the block that a host thread is running, shared by the scheduler, the barriers and the checker.
-// One Engine per host thread; blocks run on it one after the other.
+// The state of the block that a host thread is running, shared by the scheduler, the barriers and
+// the checker. One Engine per host thread; blocks run on it one after the other.
 #ifndef CUEMU_ENGINE_H
 #define CUEMU_ENGINE_H
 
@@ -24,12 +24,12 @@ constexpr int MaxWarps = MaxThreads / WarpLanes;
 struct Thread {
   Fiber* fiber = nullptr;
   uint3 index{};
-  Site waitsAt{};              // for the report of a deadlock
+  Site waitsAt{}; // for the report of a deadlock
   const char* waitsFor = nullptr;
 };
 
-/// Lanes of one mask that have to meet. Results are kept in two generations: a lane may hand in the value of the next
-/// exchange while a slower one still reads this one.
+/// Lanes of one mask that have to meet. Results are kept in two generations: a lane may hand in the
+/// value of the next exchange while a slower one still reads this one.
 struct Collective {
   uint32_t mask = 0, arrived = 0, generation = 0;
   WarpOp op{};
@@ -39,9 +39,9 @@ struct Collective {
 };
 
 struct Warp {
-  uint32_t live = 0;  // not exited
-  uint32_t ready = 0; // started and able to run
-  uint32_t fresh = 0; // not started
+  uint32_t live = 0;                                  // not exited
+  uint32_t ready = 0;                                 // started and able to run
+  uint32_t fresh = 0;                                 // not started
   std::unique_ptr<Collective> collectives[WarpLanes]; // by the lowest lane of the mask
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Context switch and stacks. The switch saves what the x86-64 ABI says a callee must keep: six registers, about 7 ns.
-// swapcontext, the fallback, also saves the signal mask: two system calls, about 25 times as long.
+// Context switch and stacks. The switch saves what the x86-64 ABI says a callee must keep: six
+// registers, about 7 ns. swapcontext, the fallback, also saves the signal mask: two system calls,
+// about 25 times as long.
 #include "fiber.h"
 
 #include <cstdint>
@@ -80,8 +81,10 @@ void FiberPool::prepare(Fiber& fiber, size_t index, void (*entry)()) {
   fiber.context.uc_link = nullptr;
   makecontext(&fiber.context, entry, 0);
 #else
-  // As if `entry` had called cuemuSwitch: return address on top of six registers, stack aligned as after a call.
-  void** p = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(fiber.stack + top) & ~uintptr_t(15));
+  // As if `entry` had called cuemuSwitch: return address on top of six registers, stack aligned as
+  // after a call.
+  void** p =
+      reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(fiber.stack + top) & ~uintptr_t(15));
   *--p = nullptr;
   *--p = reinterpret_cast<void*>(entry);
   for (int i = 0; i < 6; ++i)

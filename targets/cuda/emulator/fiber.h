@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: 0BSD
 //
-// A fiber: a stack of its own that is entered and left by hand. One CUDA thread that waits at a barrier is one fiber.
+// A fiber: a stack of its own that is entered and left by hand. One CUDA thread that waits at a
+// barrier is one fiber.
 #ifndef CUEMU_FIBER_H
 #define CUEMU_FIBER_H
 
@@ -28,8 +29,8 @@ struct Fiber {
 constexpr size_t FiberStackBytes = size_t(256) << 10;
 constexpr size_t FiberCount = 1024 + 8; // threads of the largest block, and some
 
-/// The stacks of one host thread: reserved at once, so that "is this address local memory" is one comparison. Each has
-/// a guard page below it.
+/// The stacks of one host thread: reserved at once, so that "is this address local memory" is one
+/// comparison. Each has a guard page below it.
 class FiberPool {
 public:
   FiberPool();

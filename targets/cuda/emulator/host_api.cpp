@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Streams, events, graphs and memory as the host sees them. A stream is a queue of closures; by default it is emptied
-// at once, and with Options::deferred only when somebody waits, which finds programs that forget to. A capture moves
-// closures into a graph instead; a graph replays them.
+// Streams, events, graphs and memory as the host sees them. A stream is a queue of closures; by
+// default it is emptied at once, and with Options::deferred only when somebody waits, which finds
+// programs that forget to. A capture moves closures into a graph instead; a graph replays them.
 #include "host_api.h"
 
 #include <chrono>
@@ -76,7 +76,9 @@ cudaError_t asynchronousError() {
   return anyReports() ? fail(cudaErrorLaunchFailure) : cudaSuccess; // sticky, as on a device
 }
 
-Stream& streamOf(cudaStream_t s) { return s ? *s : host().legacy; }
+Stream& streamOf(cudaStream_t s) {
+  return s ? *s : host().legacy;
+}
 
 void drain(Stream& s, uint64_t until) {
   while (s.done < until && !s.queue.empty()) {
@@ -86,7 +88,9 @@ void drain(Stream& s, uint64_t until) {
     ++s.done;
   }
 }
-void drain(Stream& s) { drain(s, s.submitted); }
+void drain(Stream& s) {
+  drain(s, s.submitted);
+}
 
 void drainAll() {
   drain(host().legacy);
@@ -94,7 +98,8 @@ void drainAll() {
     drain(*s);
 }
 
-/// Waiting and allocating are not allowed while anything is captured: they would not be part of the graph.
+/// Waiting and allocating are not allowed while anything is captured: they would not be part of the
+/// graph.
 cudaError_t refuseInCapture() {
   Host& h = host();
   if (h.captures == 0) return cudaSuccess;
@@ -136,8 +141,8 @@ bool copyIsValid(const void* to, const void* from, size_t bytes, cudaMemcpyKind 
                         (kind == cudaMemcpyDefault && m.holds(to));
   const bool fromDevice = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
                           (kind == cudaMemcpyDefault && m.holds(from));
-  return toDevice == m.holds(to) && fromDevice == m.holds(from) && (!toDevice || m.allocated(to, bytes)) &&
-         (!fromDevice || m.allocated(from, bytes));
+  return toDevice == m.holds(to) && fromDevice == m.holds(from) &&
+         (!toDevice || m.allocated(to, bytes)) && (!fromDevice || m.allocated(from, bytes));
 }
 
 void doCopy(void* to, const void* from, size_t bytes) {
@@ -149,9 +154,9 @@ void doCopy(void* to, const void* from, size_t bytes) {
     } else if (m.holds(from)) {
       const size_t at = m.firstUnwritten(from, bytes);
       if (at < bytes && firstTime("UNINIT", "copy" + keyOf(from)))
-        report("UNINIT",
-               "a copy to the host of " + std::to_string(bytes) + " bytes reads what was never written, from byte " +
-                   std::to_string(at) + " on");
+        report("UNINIT", "a copy to the host of " + std::to_string(bytes) +
+                             " bytes reads what was never written, from byte " +
+                             std::to_string(at) + " on");
     } else {
       m.markWritten(to, bytes);
     }
@@ -194,9 +199,12 @@ int launch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes, St
   Lock lock(host().mutex);
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
   const auto limit = host().dynamicLimit.find(call.function);
-  const size_t allowed = limit == host().dynamicLimit.end() ? size_t(48) << 10 : static_cast<size_t>(limit->second);
-  const bool badGrid = !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535;
-  if (!threads || threads > 1024 || block.z > 64 || badGrid) return fail(cudaErrorInvalidConfiguration);
+  const size_t allowed =
+      limit == host().dynamicLimit.end() ? size_t(48) << 10 : static_cast<size_t>(limit->second);
+  const bool badGrid =
+      !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535;
+  if (!threads || threads > 1024 || block.z > 64 || badGrid)
+    return fail(cudaErrorInvalidConfiguration);
   if (sharedBytes > allowed) return fail(cudaErrorInvalidValue);
   return submit(stream, [=] { runLaunch(call, grid, block, sharedBytes); });
 }
@@ -204,7 +212,8 @@ int launch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes, St
 int beginBuffer(Stream* stream, void* data, size_t bytes, const char* name) {
   CoreScope scope;
   Lock lock(host().mutex);
-  return submit(stream, [=] { DeviceMemory::get().beginBuffer(static_cast<char*>(data), bytes, name); });
+  return submit(stream,
+                [=] { DeviceMemory::get().beginBuffer(static_cast<char*>(data), bytes, name); });
 }
 
 } // namespace cuemu
@@ -240,7 +249,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   }
   return fail(cudaErrorInvalidValue);
 }
-cudaError_t cudaPeekAtLastError() { return asynchronousError() ? cudaErrorLaunchFailure : host().last; }
+cudaError_t cudaPeekAtLastError() {
+  return asynchronousError() ? cudaErrorLaunchFailure : host().last;
+}
 cudaError_t cudaGetLastError() {
   const cudaError_t error = cudaPeekAtLastError();
   host().last = cudaSuccess;
@@ -254,21 +265,28 @@ const char* cudaGetErrorString(cudaError_t error) {
   case cudaErrorMemoryAllocation: return "out of memory";
   case cudaErrorInvalidConfiguration: return "invalid configuration argument";
   case cudaErrorStubLibrary: return "CUDA driver is a stub library";
-  case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
+  case cudaErrorInsufficientDriver:
+    return "CUDA driver version is insufficient for CUDA runtime version";
   case cudaErrorNoDevice: return "no CUDA-capable device is detected";
   case cudaErrorInvalidDevice: return "invalid device ordinal";
-  case cudaErrorNoKernelImageForDevice: return "no kernel image is available for execution on the device";
+  case cudaErrorNoKernelImageForDevice:
+    return "no kernel image is available for execution on the device";
   case cudaErrorInvalidResourceHandle: return "invalid resource handle";
   case cudaErrorNotReady: return "device not ready";
   case cudaErrorLaunchFailure: return anyReports() ? firstReport() : "unspecified launch failure";
   case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
-  case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
-  case cudaErrorStreamCaptureImplicit: return "operation would make the legacy stream depend on a capturing stream";
-  case cudaErrorStreamCaptureIsolation: return "dependency created on uncaptured work in another stream";
+  case cudaErrorStreamCaptureInvalidated:
+    return "operation failed due to a previous error during capture";
+  case cudaErrorStreamCaptureImplicit:
+    return "operation would make the legacy stream depend on a capturing stream";
+  case cudaErrorStreamCaptureIsolation:
+    return "dependency created on uncaptured work in another stream";
   }
   return "unknown error";
 }
-const char* cudaGetErrorName(cudaError_t error) { return cudaGetErrorString(error); }
+const char* cudaGetErrorName(cudaError_t error) {
+  return cudaGetErrorString(error);
+}
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
   CoreScope scope;
@@ -290,7 +308,8 @@ cudaError_t cudaFree(void* data) {
   return DeviceMemory::get().release(data) ? cudaSuccess : fail(cudaErrorInvalidValue);
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
   CoreScope scope;
   Lock lock(host().mutex);
   if (bytes == 0) return cudaSuccess;
@@ -315,7 +334,9 @@ cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t st
     DeviceMemory::get().markWritten(data, bytes);
   });
 }
-cudaError_t cudaMemset(void* data, int value, size_t bytes) { return cudaMemsetAsync(data, value, bytes, nullptr); }
+cudaError_t cudaMemset(void* data, int value, size_t bytes) {
+  return cudaMemsetAsync(data, value, bytes, nullptr);
+}
 
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute, int value) {
   Lock lock(host().mutex);
@@ -333,7 +354,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   host().streams.insert(*stream);
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   CoreScope scope;
   Lock lock(host().mutex);
@@ -366,7 +389,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   *event = new Event;
   return cudaSuccess;
 }
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
   return cudaSuccess;
@@ -384,7 +409,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   Lock lock(host().mutex);
-  return !event->recorded || event->stream->done >= event->position ? cudaSuccess : cudaErrorNotReady;
+  return !event->recorded || event->stream->done >= event->position ? cudaSuccess
+                                                                    : cudaErrorNotReady;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   CoreScope scope;
@@ -426,7 +452,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   Lock lock(host().mutex);
   *graph = nullptr;
-  if (!stream || !stream->capture || stream->capture->origin != stream) return fail(cudaErrorInvalidValue);
+  if (!stream || !stream->capture || stream->capture->origin != stream)
+    return fail(cudaErrorInvalidValue);
   const std::shared_ptr<Capture> capture = stream->capture;
   for (Stream* s : host().streams)
     if (s->capture == capture) s->capture.reset();
@@ -438,16 +465,19 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   Lock lock(host().mutex);
   const Stream& s = streamOf(stream);
-  *status = !s.capture                ? cudaStreamCaptureStatusNone
+  *status = !s.capture               ? cudaStreamCaptureStatusNone
             : s.capture->invalidated ? cudaStreamCaptureStatusInvalidated
                                      : cudaStreamCaptureStatusActive;
   return cudaSuccess;
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long) {
   *executable = new Graph(*graph);
   return cudaSuccess;
 }
-cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
+  return cudaSuccess;
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   CoreScope scope;
   Lock lock(host().mutex);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// The entry points that -fsanitize=thread makes kernel text call at every load and store. They are ours: the
-// sanitizer's own library is not linked. So the checker sees all of memory without any change to the kernels.
-// Linking kernel text that was compiled this way switches checking on.
+// The entry points that -fsanitize=thread makes kernel text call at every load and store. They are
+// ours: the sanitizer's own library is not linked. So the checker sees all of memory without any
+// change to the kernels. Linking kernel text that was compiled this way switches checking on.
 #include <cstddef>
 #include <cstring>
 
@@ -28,14 +28,30 @@ template <class T> void noteAtomic(const volatile T* p, const void* pc) {
 extern "C" {
 #define PC __builtin_return_address(0)
 #define ACCESSES(N)                                                                                \
-  void __tsan_read##N(void* p) { noteAccess(p, N, AccessKind::Read, PC); }                         \
-  void __tsan_write##N(void* p) { noteAccess(p, N, AccessKind::Write, PC); }                       \
-  void __tsan_unaligned_read##N(void* p) { noteAccess(p, N, AccessKind::Read, PC); }               \
-  void __tsan_unaligned_write##N(void* p) { noteAccess(p, N, AccessKind::Write, PC); }             \
-  void __tsan_volatile_read##N(void* p) { noteAccess(p, N, AccessKind::Read, PC); }                \
-  void __tsan_volatile_write##N(void* p) { noteAccess(p, N, AccessKind::Write, PC); }              \
-  void __tsan_unaligned_volatile_read##N(void* p) { noteAccess(p, N, AccessKind::Read, PC); }      \
-  void __tsan_unaligned_volatile_write##N(void* p) { noteAccess(p, N, AccessKind::Write, PC); }    \
+  void __tsan_read##N(void* p) {                                                                   \
+    noteAccess(p, N, AccessKind::Read, PC);                                                        \
+  }                                                                                                \
+  void __tsan_write##N(void* p) {                                                                  \
+    noteAccess(p, N, AccessKind::Write, PC);                                                       \
+  }                                                                                                \
+  void __tsan_unaligned_read##N(void* p) {                                                         \
+    noteAccess(p, N, AccessKind::Read, PC);                                                        \
+  }                                                                                                \
+  void __tsan_unaligned_write##N(void* p) {                                                        \
+    noteAccess(p, N, AccessKind::Write, PC);                                                       \
+  }                                                                                                \
+  void __tsan_volatile_read##N(void* p) {                                                          \
+    noteAccess(p, N, AccessKind::Read, PC);                                                        \
+  }                                                                                                \
+  void __tsan_volatile_write##N(void* p) {                                                         \
+    noteAccess(p, N, AccessKind::Write, PC);                                                       \
+  }                                                                                                \
+  void __tsan_unaligned_volatile_read##N(void* p) {                                                \
+    noteAccess(p, N, AccessKind::Read, PC);                                                        \
+  }                                                                                                \
+  void __tsan_unaligned_volatile_write##N(void* p) {                                               \
+    noteAccess(p, N, AccessKind::Write, PC);                                                       \
+  }                                                                                                \
   void __tsan_read_write##N(void* p) {                                                             \
     noteAccess(p, N, AccessKind::Read, PC);                                                        \
     noteAccess(p, N, AccessKind::Write, PC);                                                       \
@@ -50,8 +66,12 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
-void __tsan_read_range(void* p, size_t n) { noteRange(p, n, AccessKind::Read, PC); }
-void __tsan_write_range(void* p, size_t n) { noteRange(p, n, AccessKind::Write, PC); }
+void __tsan_read_range(void* p, size_t n) {
+  noteRange(p, n, AccessKind::Read, PC);
+}
+void __tsan_write_range(void* p, size_t n) {
+  noteRange(p, n, AccessKind::Write, PC);
+}
 void* __tsan_memcpy(void* to, const void* from, size_t n) {
   noteRange(from, n, AccessKind::Read, PC);
   noteRange(to, n, AccessKind::Write, PC);
@@ -66,7 +86,9 @@ void* __tsan_memset(void* to, int value, size_t n) {
   noteRange(to, n, AccessKind::Write, PC);
   return std::memset(to, value, n);
 }
-void __tsan_init() { cuemu::options().check = true; }
+void __tsan_init() {
+  cuemu::options().check = true;
+}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
@@ -123,6 +145,10 @@ ATOMICS(8, unsigned char)
 ATOMICS(16, unsigned short)
 ATOMICS(32, unsigned)
 ATOMICS(64, unsigned long long)
-void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_thread_fence(int) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+void __tsan_atomic_signal_fence(int) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 }

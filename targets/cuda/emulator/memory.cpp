@@ -22,7 +22,9 @@ constexpr size_t StaticSharedLimit = size_t(48) << 10; // what ptxas accepts for
 constexpr unsigned char GapByte = 0xa5;
 constexpr unsigned char FreshByte = 0xff; // NaN in every floating-point type, -1 in integers
 
-size_t roundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
+size_t roundUp(size_t n, size_t to) {
+  return (n + to - 1) / to * to;
+}
 
 size_t firstChanged(const char* p, size_t n) {
   for (size_t i = 0; i < n; ++i)
@@ -33,8 +35,8 @@ size_t firstChanged(const char* p, size_t n) {
 } // namespace
 
 void* reserveAddresses(size_t bytes) {
-  void* p =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 }
 
@@ -62,7 +64,8 @@ DeviceMemory::DeviceMemory() {
 bool DeviceMemory::shadowReady() {
   std::lock_guard<std::mutex> lock(mutex);
   if (!shadow.written && !shadow.reserve(size)) {
-    std::fprintf(stderr, "cuda emulator: cannot reserve the checker's tables; set a smaller memoryBytes\n");
+    std::fprintf(stderr,
+                 "cuda emulator: cannot reserve the checker's tables; set a smaller memoryBytes\n");
     std::abort();
   }
   return true;
@@ -116,7 +119,8 @@ DeviceMemory::Range DeviceMemory::find(const char* p, size_t bytes, std::string*
   const char* end = begin + it->second.bytes;
   if (it->second.freed || p + bytes > end) {
     if (why) {
-      *why = it->second.freed ? "inside an allocation of " + std::to_string(it->second.bytes) + " bytes that was freed"
+      *why = it->second.freed ? "inside an allocation of " + std::to_string(it->second.bytes) +
+                                    " bytes that was freed"
                               : std::to_string(p - begin) + " bytes into an allocation of " +
                                     std::to_string(it->second.bytes) + " bytes";
       if (const auto next = std::next(it); !it->second.freed && next != allocations.end())
@@ -132,8 +136,8 @@ DeviceMemory::Range DeviceMemory::find(const char* p, size_t bytes, std::string*
     const char* bufferEnd = buffer->first + buffer->second.bytes;
     if (buffer->first >= begin && p + bytes <= bufferEnd) return {buffer->first, bufferEnd};
     if (why)
-      *why = std::to_string(p - buffer->first) + " bytes into buffer '" + buffer->second.name + "' of " +
-             std::to_string(buffer->second.bytes) + " bytes";
+      *why = std::to_string(p - buffer->first) + " bytes into buffer '" + buffer->second.name +
+             "' of " + std::to_string(buffer->second.bytes) + " bytes";
   } else if (why) {
     *why = "before the first buffer of the arena";
   }
@@ -166,7 +170,8 @@ void DeviceMemory::markWritten(const void* p, size_t bytes) {
 }
 
 void DeviceMemory::copyWritten(const void* to, const void* from, size_t bytes) {
-  if (shadow.written) std::memmove(shadow.written + offsetOf(to), shadow.written + offsetOf(from), bytes);
+  if (shadow.written)
+    std::memmove(shadow.written + offsetOf(to), shadow.written + offsetOf(from), bytes);
 }
 
 size_t DeviceMemory::firstUnwritten(const void* p, size_t bytes) const {
@@ -182,9 +187,9 @@ void DeviceMemory::inspectGaps() {
     char* gap = const_cast<char*>(begin) + a.bytes;
     const size_t at = firstChanged(gap, DeviceGap);
     if (at == DeviceGap) continue;
-    report("OOB",
-           "a kernel wrote " + std::to_string(at) + " bytes past the end of an allocation of " +
-               std::to_string(a.bytes) + " bytes (found after the launch; the checked build names the line)");
+    report("OOB", "a kernel wrote " + std::to_string(at) +
+                      " bytes past the end of an allocation of " + std::to_string(a.bytes) +
+                      " bytes (found after the launch; the checked build names the line)");
     std::memset(gap, GapByte, DeviceGap);
   }
 }
@@ -216,9 +221,10 @@ void SharedMemory::inspectGaps() {
     const char* gap = a.data + a.bytes;
     const size_t at = firstChanged(gap, SharedGap);
     if (at == SharedGap || !firstTime("OOB", std::string("shared gap") + a.name)) continue;
-    report("OOB",
-           "the block wrote " + std::to_string(at) + " bytes past the end of shared array '" + a.name + "' of " +
-               std::to_string(a.bytes) + " bytes (found after the block; the checked build names the line)");
+    report("OOB", "the block wrote " + std::to_string(at) +
+                      " bytes past the end of shared array '" + a.name + "' of " +
+                      std::to_string(a.bytes) +
+                      " bytes (found after the block; the checked build names the line)");
   }
 }
 
@@ -228,7 +234,8 @@ void* SharedMemory::array(const void* key, size_t bytes, size_t align, const cha
   if (key) {
     staticBytes += bytes;
     if (staticBytes > StaticSharedLimit && firstTime("SHARED", name))
-      report("SHARED", "declared shared arrays take " + std::to_string(staticBytes) + " bytes; nvcc accepts 49152");
+      report("SHARED", "declared shared arrays take " + std::to_string(staticBytes) +
+                           " bytes; nvcc accepts 49152");
   }
   const size_t begin = roundUp(used, std::max<size_t>(align, 16));
   if (begin + bytes + SharedGap > Size) {
@@ -251,8 +258,8 @@ const SharedMemory::Array* SharedMemory::find(const char* p, size_t bytes, std::
     if (p >= a.data) nearest = &a;
   }
   if (why)
-    *why = nearest ? std::to_string(p - nearest->data) + " bytes into shared array '" + nearest->name + "' of " +
-                         std::to_string(nearest->bytes) + " bytes"
+    *why = nearest ? std::to_string(p - nearest->data) + " bytes into shared array '" +
+                         nearest->name + "' of " + std::to_string(nearest->bytes) + " bytes"
                    : std::string("before the first shared array");
   return nullptr;
 }

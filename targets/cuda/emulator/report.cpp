@@ -46,7 +46,8 @@ int findModule(dl_phdr_info* info, size_t, void* data) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type != PT_LOAD || m.address < begin || m.address >= begin + segment.p_memsz) continue;
+    if (segment.p_type != PT_LOAD || m.address < begin || m.address >= begin + segment.p_memsz)
+      continue;
     m.bias = info->dlpi_addr;
     m.file = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "";
     return 1;
@@ -55,8 +56,10 @@ int findModule(dl_phdr_info* info, size_t, void* data) {
 }
 
 bool isWrapper(const std::string& place) {
-  for (const char* file : {"ortc_cuda.cuh", "ops.cuh", "narrow.cuh", "device_api.h", "core.h", "half.h"})
-    if (place.compare(0, std::strlen(file), file) == 0 && place[std::strlen(file)] == ':') return true;
+  for (const char* file :
+       {"ortc_cuda.cuh", "ops.cuh", "narrow.cuh", "device_api.h", "core.h", "half.h"})
+    if (place.compare(0, std::strlen(file), file) == 0 && place[std::strlen(file)] == ':')
+      return true;
   return false;
 }
 
@@ -83,13 +86,18 @@ void clearReports() {
   c.any = false;
 }
 
-bool anyReports() { return collected().any; }
-const char* firstReport() { return collected().first.c_str(); }
+bool anyReports() {
+  return collected().any;
+}
+const char* firstReport() {
+  return collected().first.c_str();
+}
 
 bool firstTime(const char* kind, const std::string& key) {
   Collected& c = collected();
   std::lock_guard<std::mutex> lock(c.mutex);
-  return static_cast<int>(c.texts.size()) < options().maxReports && c.keys.insert(kind + key).second;
+  return static_cast<int>(c.texts.size()) < options().maxReports &&
+         c.keys.insert(kind + key).second;
 }
 
 void report(const char* kind, const std::string& text) {
@@ -109,7 +117,9 @@ void report(const char* kind, const std::string& text) {
   c.any = true;
 }
 
-std::string placeOf(const Site& site) { return std::string(baseName(site.file)) + ":" + std::to_string(site.line); }
+std::string placeOf(const Site& site) {
+  return std::string(baseName(site.file)) + ":" + std::to_string(site.line);
+}
 
 std::string keyOf(const void* p) {
   char text[32];
@@ -130,9 +140,11 @@ std::string findPlace(const void* returnAddress) {
   std::snprintf(offset, sizeof offset, "0x%" PRIxPTR, m.address - m.bias);
   const std::string fallback = std::string(baseName(m.file.c_str())) + "+" + offset;
   if (m.file.empty() || m.file.find('\'') != std::string::npos) return fallback;
-  FILE* pipe = popen(("addr2line -s -i -e '" + m.file + "' " + offset + " 2>/dev/null").c_str(), "r");
+  FILE* pipe =
+      popen(("addr2line -s -i -e '" + m.file + "' " + offset + " 2>/dev/null").c_str(), "r");
   if (!pipe) return fallback;
-  // Innermost frame first; the first that is no wrapper is the line that a reader of the kernel wants.
+  // Innermost frame first; the first that is no wrapper is the line that a reader of the kernel
+  // wants.
   std::string place;
   char line[4096];
   while (std::fgets(line, sizeof line, pipe)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Runs a launch: blocks in order, the threads of a block as fibers that change only where CUDA threads would have to
-// wait. A thread is started lazily, on the stack of the one that has just exited, so a kernel without barriers is a
-// plain loop over its threads.
+// Runs a launch: blocks in order, the threads of a block as fibers that change only where CUDA
+// threads would have to wait. A thread is started lazily, on the stack of the one that has just
+// exited, so a kernel without barriers is a plain loop over its threads.
 #include "engine.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ Engine::Engine() : threads(MaxThreads), warps(MaxWarps) {}
 
 std::string Engine::nameOf(int thread) const {
   const uint3 i = threads[static_cast<size_t>(thread)].index;
-  return "thread (" + std::to_string(i.x) + "," + std::to_string(i.y) + "," + std::to_string(i.z) + ")";
+  return "thread (" + std::to_string(i.x) + "," + std::to_string(i.y) + "," + std::to_string(i.z) +
+         ")";
 }
 
 namespace {
@@ -46,7 +47,8 @@ int pickLane(Engine& e, uint32_t lanes, int after) {
   }
   case Schedule::Random: break;
   }
-  for (uint32_t skip = nextRandom(e) % static_cast<uint32_t>(__builtin_popcount(lanes)); skip; --skip)
+  for (uint32_t skip = nextRandom(e) % static_cast<uint32_t>(__builtin_popcount(lanes)); skip;
+       --skip)
     lanes &= lanes - 1;
   return __builtin_ctz(lanes);
 }
@@ -54,14 +56,17 @@ int pickLane(Engine& e, uint32_t lanes, int after) {
 /// The next thread that can run, or -1. Stays in the warp while it has one.
 int pickThread(Engine& e) {
   const int n = e.numWarps;
-  const int first = e.schedule == Schedule::Random ? static_cast<int>(nextRandom(e) % static_cast<uint32_t>(n))
-                                                   : e.current / WarpLanes;
+  const int first = e.schedule == Schedule::Random
+                        ? static_cast<int>(nextRandom(e) % static_cast<uint32_t>(n))
+                        : e.current / WarpLanes;
   for (int k = 0; k < n; ++k) {
     const int w = e.schedule == Schedule::Reverse ? (first - k + n) % n : (first + k) % n;
     const Warp& warp = e.warps[static_cast<size_t>(w)];
     const uint32_t lanes = warp.ready | warp.fresh;
     if (!lanes) continue;
-    const int after = k == 0 ? e.current % WarpLanes : e.schedule == Schedule::Reverse ? WarpLanes : -1;
+    const int after = k == 0                            ? e.current % WarpLanes
+                      : e.schedule == Schedule::Reverse ? WarpLanes
+                                                        : -1;
     return w * WarpLanes + pickLane(e, lanes, after);
   }
   return -1;
@@ -95,7 +100,8 @@ bool enter(Engine& e, int thread) {
   abortBlock(e);
 }
 
-/// What every fiber runs: one thread after the other, as long as there are threads that have not started.
+/// What every fiber runs: one thread after the other, as long as there are threads that have not
+/// started.
 void fiberMain() {
   fiberEntered();
   for (;;) {
@@ -140,9 +146,10 @@ void runBlock(Engine& e, uint3 index) {
   if (e.check) checkerBeginBlock(e);
   if (e.dynamicBytes) e.shared.dynamic = e.shared.array(nullptr, e.dynamicBytes, 128, "dynamic");
   e.current = 0;
-  const int first = e.schedule == Schedule::Reverse  ? n - 1
-                    : e.schedule == Schedule::Random ? static_cast<int>(nextRandom(e) % static_cast<uint32_t>(n))
-                                                     : 0;
+  const int first = e.schedule == Schedule::Reverse ? n - 1
+                    : e.schedule == Schedule::Random
+                        ? static_cast<int>(nextRandom(e) % static_cast<uint32_t>(n))
+                        : 0;
   enter(e, first);
   e.currentThread().fiber = e.fibers.take(fiberMain);
   switchFiber(&e.host, e.currentThread().fiber);
@@ -206,7 +213,8 @@ void abortBlock(Engine& e) {
   std::abort(); // nobody comes back here
 }
 
-/// Called by the host API, in the order of the stream. A launch that was given up has left a report.
+/// Called by the host API, in the order of the stream. A launch that was given up has left a
+/// report.
 void runLaunch(const KernelCall& call, dim3 grid, dim3 block, size_t sharedBytes) {
   const uint64_t total = uint64_t(grid.x) * grid.y * grid.z;
   std::atomic<uint64_t> next{0};
@@ -264,7 +272,9 @@ void* sharedArray(const void* key, size_t bytes, size_t align, const char* name)
   CoreScope scope;
   return activeEngine->shared.array(key, bytes, align, name);
 }
-void* dynamicShared() { return activeEngine->shared.dynamic; }
+void* dynamicShared() {
+  return activeEngine->shared.dynamic;
+}
 
 void deviceLoad(void* to, const void* from, size_t bytes) {
   noteAccess(from, bytes, AccessKind::Read, __builtin_return_address(0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Barriers of a block and collectives of a warp. Both also order memory for the checker, except for shuffles and
-// votes, which CUDA does not promise to order anything.
+// Barriers of a block and collectives of a warp. Both also order memory for the checker, except for
+// shuffles and votes, which CUDA does not promise to order anything.
 #include <algorithm>
 
 #include "engine.h"
@@ -35,13 +35,14 @@ void finishBarrier(Engine& e) {
 void arriveAtBarrier(Engine& e, Site site) {
   Barrier& b = e.barrier;
   if (e.exited)
-    reportSync("exited" + placeOf(site),
-               "barrier at " + placeOf(site) + " is reached after threads of the block have exited");
+    reportSync("exited" + placeOf(site), "barrier at " + placeOf(site) +
+                                             " is reached after threads of the block have exited");
   if (b.arrived == 0)
     b.site = site;
   else if (!sameSite(b.site, site))
-    reportSync("divergent" + placeOf(site), "divergent barrier: " + e.nameOf(e.current) + " waits at " +
-                                                placeOf(site) + " while others wait at " + placeOf(b.site));
+    reportSync("divergent" + placeOf(site), "divergent barrier: " + e.nameOf(e.current) +
+                                                " waits at " + placeOf(site) +
+                                                " while others wait at " + placeOf(b.site));
   b.waiting[e.current / WarpLanes] |= e.currentBit();
   if (++b.arrived == e.live) {
     finishBarrier(e);
@@ -51,7 +52,9 @@ void arriveAtBarrier(Engine& e, Site site) {
   suspendCurrent(e, site, "barrier");
 }
 
-bool complete(const Warp& w, const Collective& c) { return ((c.arrived | ~w.live) & c.mask) == c.mask; }
+bool complete(const Warp& w, const Collective& c) {
+  return ((c.arrived | ~w.live) & c.mask) == c.mask;
+}
 
 void finishCollective(Engine& e, int warpIndex, Collective& c) {
   Warp& w = e.warps[static_cast<size_t>(warpIndex)];
@@ -69,11 +72,13 @@ void finishCollective(Engine& e, int warpIndex, Collective& c) {
 }
 
 /// Hands in a value and waits for the lanes of `mask`; returns the generation to read from.
-uint32_t exchange(Engine& e, Collective*& collective, uint32_t mask, WarpOp op, uint64_t value, Site site) {
+uint32_t exchange(Engine& e, Collective*& collective, uint32_t mask, WarpOp op, uint64_t value,
+                  Site site) {
   Warp& w = e.currentWarp();
   const uint32_t bit = e.currentBit();
   if (!(mask & bit)) {
-    reportSync("mask" + placeOf(site), e.nameOf(e.current) + " is not in the mask that it passes at " + placeOf(site));
+    reportSync("mask" + placeOf(site),
+               e.nameOf(e.current) + " is not in the mask that it passes at " + placeOf(site));
     mask |= bit;
   }
   auto& slot = w.collectives[__builtin_ctz(mask)];
@@ -85,8 +90,9 @@ uint32_t exchange(Engine& e, Collective*& collective, uint32_t mask, WarpOp op, 
     c.op = op;
     c.site = site;
   } else if (c.mask != mask || c.op != op || !sameSite(c.site, site)) {
-    reportSync("warp" + placeOf(site), "divergent warp collective: " + e.nameOf(e.current) + " is at " +
-                                           placeOf(site) + " while other lanes are at " + placeOf(c.site));
+    reportSync("warp" + placeOf(site), "divergent warp collective: " + e.nameOf(e.current) +
+                                           " is at " + placeOf(site) +
+                                           " while other lanes are at " + placeOf(c.site));
   }
   const uint32_t generation = c.generation;
   c.lanes[generation & 1][e.current % WarpLanes] = value;
@@ -132,8 +138,9 @@ uint64_t warpShuffle(uint32_t mask, uint64_t value, int source, Site site) {
   const uint32_t generation = exchange(e, c, mask, WarpOp::Shuffle, value, site);
   const uint32_t present = c->present[generation & 1];
   if (!(present >> source & 1)) {
-    reportSync("lane" + placeOf(site), e.nameOf(e.current) + " reads lane " + std::to_string(source) +
-                                           ", which takes no part in the shuffle at " + placeOf(site));
+    reportSync("lane" + placeOf(site),
+               e.nameOf(e.current) + " reads lane " + std::to_string(source) +
+                   ", which takes no part in the shuffle at " + placeOf(site));
     return 0xfff8dead7fc0dead; // NaN as float and as double
   }
   return c->lanes[generation & 1][source];
@@ -151,8 +158,12 @@ uint32_t warpBallot(uint32_t mask, bool predicate, Site site) {
   return result;
 }
 
-uint32_t activeMask() { return activeEngine->currentWarp().live; }
-int laneId() { return activeEngine->current % WarpLanes; }
+uint32_t activeMask() {
+  return activeEngine->currentWarp().live;
+}
+int laneId() {
+  return activeEngine->current % WarpLanes;
+}
 
 void threadExited(Engine& e) {
   Warp& w = e.currentWarp();
@@ -162,14 +173,16 @@ void threadExited(Engine& e) {
   ++e.exited;
   for (auto& slot : w.collectives)
     if (slot && slot->arrived && slot->mask & e.currentBit() && complete(w, *slot)) {
-      reportSync("exit" + placeOf(slot->site), "warp collective at " + placeOf(slot->site) +
-                                                   " completed only because lanes of its mask had exited");
+      reportSync("exit" + placeOf(slot->site),
+                 "warp collective at " + placeOf(slot->site) +
+                     " completed only because lanes of its mask had exited");
       finishCollective(e, e.current / WarpLanes, *slot);
     }
   Barrier& b = e.barrier;
   if (b.arrived && b.arrived == e.live) {
     reportSync("exit" + placeOf(b.site),
-               "barrier at " + placeOf(b.site) + " completed only because other threads of the block had exited");
+               "barrier at " + placeOf(b.site) +
+                   " completed only because other threads of the block had exited");
     finishBarrier(e);
   }
 }

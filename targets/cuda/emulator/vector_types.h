@@ -17,9 +17,15 @@
   struct alignas(ALIGN4) NAME##4 {                                                                 \
     T x, y, z, w;                                                                                  \
   };                                                                                               \
-  inline NAME##2 make_##NAME##2(T x, T y) { return NAME##2{x, y}; }                                \
-  inline NAME##3 make_##NAME##3(T x, T y, T z) { return NAME##3{x, y, z}; }                        \
-  inline NAME##4 make_##NAME##4(T x, T y, T z, T w) { return NAME##4{x, y, z, w}; }
+  inline NAME##2 make_##NAME##2(T x, T y) {                                                        \
+    return NAME##2 {x, y};                                                                         \
+  }                                                                                                \
+  inline NAME##3 make_##NAME##3(T x, T y, T z) {                                                   \
+    return NAME##3 {x, y, z};                                                                      \
+  }                                                                                                \
+  inline NAME##4 make_##NAME##4(T x, T y, T z, T w) {                                              \
+    return NAME##4 {x, y, z, w};                                                                   \
+  }
 CUEMU_VECTOR(signed char, char, 2, 4)
 CUEMU_VECTOR(unsigned char, uchar, 2, 4)
 CUEMU_VECTOR(short, short, 4, 8)

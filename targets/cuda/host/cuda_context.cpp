@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: 0BSD
-// Device memory, the checks before the first launch, and the order of runs that share an arena. Only the runtime library
-// of CUDA is called, and every call is checked; nothing here is compiled for a device, so g++ does as well as nvcc.
+// Device memory, the checks before the first launch, and the order of runs that share an arena.
+// Only the runtime library of CUDA is called, and every call is checked; nothing here is compiled
+// for a device, so g++ does as well as nvcc.
 #include "cuda_context.h"
 
 #include <mutex>
@@ -12,9 +13,13 @@ namespace {
 constexpr int NeededDriver = 13000; // any driver of CUDA 13 runs programs of any CUDA 13
 constexpr uint64_t Align = 256;
 
-uint64_t aligned(uint64_t n) { return (n + Align - 1) / Align * Align; }
+uint64_t aligned(uint64_t n) {
+  return (n + Align - 1) / Align * Align;
+}
 
-void put_capability(text& t, int capability) { t << capability / 10 << "." << capability % 10; }
+void put_capability(text& t, int capability) {
+  t << capability / 10 << "." << capability % 10;
+}
 
 bool compiled_for(const cuda_build& build, int capability) {
   for (int i = 0; i < build.num_archs; ++i)
@@ -38,7 +43,8 @@ ortc_status cuda_check_device(const cuda_build& build, int device, text& why) {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
     cudaGetLastError(); // not the caller's error
-    why << "no NVIDIA GPU is visible: " << cudaGetErrorString(error == cudaSuccess ? cudaErrorNoDevice : error);
+    why << "no NVIDIA GPU is visible: "
+        << cudaGetErrorString(error == cudaSuccess ? cudaErrorNoDevice : error);
     return ORTC_NO_DEVICE;
   }
   if (device < 0 || device >= count) {
@@ -47,8 +53,8 @@ ortc_status cuda_check_device(const cuda_build& build, int device, text& why) {
   }
   if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) {
-    why << "CUDA device " << device << " does not tell its compute capability: "
-        << cudaGetErrorString(cudaGetLastError());
+    why << "CUDA device " << device
+        << " does not tell its compute capability: " << cudaGetErrorString(cudaGetLastError());
     return ORTC_NO_DEVICE;
   }
   const int capability = 10 * major + minor;
@@ -86,14 +92,16 @@ ortc_status cuda_context::check(cudaError_t error, const char* what) {
          error == cudaErrorMemoryAllocation ? ORTC_OUT_OF_MEMORY : ORTC_RUN_ERROR;
 }
 
-ortc_status cuda_context::open_cuda(const ortc_model& m, const ortc_options* options, const cuda_build& build) {
+ortc_status cuda_context::open_cuda(const ortc_model& m, const ortc_options* options,
+                                    const cuda_build& build) {
   if (const ortc_status s = context::open(m, options, 0)) return s;
   device = options ? static_cast<int>(reinterpret_cast<intptr_t>(options->device)) : 0;
   text found = why();
   if (const ortc_status s = cuda_check_device(build, device, found)) return s;
   device_ready = true;
   const device_scope on_device(*this);
-  if (const ortc_status s = check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream"))
+  if (const ortc_status s =
+          check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream"))
     return s;
   return check(cudaEventCreateWithFlags(&finished, cudaEventDisableTiming), "creating an event");
 }
@@ -126,8 +134,11 @@ ortc_status cuda_context::upload_weights() {
   void* memory = context_memory(sizeof(shared_weights));
   if (!memory) return why() << "no memory for the record of the weights", ORTC_OUT_OF_MEMORY;
   char* data = nullptr;
-  ortc_status s = check(cudaMalloc(reinterpret_cast<void**>(&data), params.size), "device memory for the weights");
-  if (!s) s = check(cudaMemcpy(data, params.data, params.size, cudaMemcpyHostToDevice), "copying the weights");
+  ortc_status s = check(cudaMalloc(reinterpret_cast<void**>(&data), params.size),
+                        "device memory for the weights");
+  if (!s)
+    s = check(cudaMemcpy(data, params.data, params.size, cudaMemcpyHostToDevice),
+              "copying the weights");
   if (s) {
     cudaFree(data);
     context_memory_free(memory, sizeof(shared_weights));
@@ -163,7 +174,8 @@ ortc_status cuda_context::grow(char*& data, uint64_t& size, uint64_t bytes, cons
   cudaFree(data);
   data = nullptr;
   size = 0;
-  if (const ortc_status s = check(cudaMalloc(reinterpret_cast<void**>(&data), bytes), what)) return s;
+  if (const ortc_status s = check(cudaMalloc(reinterpret_cast<void**>(&data), bytes), what))
+    return s;
   size = bytes;
   return ORTC_OK;
 }
@@ -177,11 +189,14 @@ uint64_t cuda_context::io_bytes(const int64_t* dims) const {
     int64_t sizes[16];
     bool known = t.rank <= 16;
     for (int d = 0; known && d < t.rank; ++d) {
-      sizes[d] = t.shape[d] >= 0 ? t.shape[d] : t.shape[d] == ORTC_COMPUTED ? -1 : dims[~t.shape[d]];
+      sizes[d] = t.shape[d] >= 0               ? t.shape[d]
+                 : t.shape[d] == ORTC_COMPUTED ? -1
+                                               : dims[~t.shape[d]];
       known = sizes[d] >= 0;
     }
     if (known && !tensor_bytes(t.dtype, sizes, t.rank, &bytes)) bytes = UINT64_MAX / 64;
-    if (!known && !is_input && model->output_bound) bytes = model->output_bound(i - model->num_inputs, dims);
+    if (!known && !is_input && model->output_bound)
+      bytes = model->output_bound(i - model->num_inputs, dims);
     total += aligned(bytes);
   }
   return total;
@@ -189,7 +204,8 @@ uint64_t cuda_context::io_bytes(const int64_t* dims) const {
 
 ortc_status cuda_context::reserve_cuda(uint64_t arena_bytes, const int64_t* dims) {
   const device_scope on_device(*this);
-  if (const ortc_status s = grow(device_arena, device_arena_bytes, aligned(arena_bytes), "device memory for the arena"))
+  if (const ortc_status s = grow(device_arena, device_arena_bytes, aligned(arena_bytes),
+                                 "device memory for the arena"))
     return s;
   return grow(staging, staging_bytes, io_bytes(dims), "device memory for inputs and outputs");
 }
@@ -219,13 +235,15 @@ void cuda_context::close() {
   context::close();
 }
 
-// Runs of one context follow each other, also on different streams: they use one arena. Inside a capture the caller sees
-// to that, since a graph cannot wait for what came before it.
+// Runs of one context follow each other, also on different streams: they use one arena. Inside a
+// capture the caller sees to that, since a graph cannot wait for what came before it.
 ortc_status cuda_context::begin(cudaStream_t on, bool* captured) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  if (const ortc_status s = check(cudaStreamIsCapturing(on, &capture), "asking the stream")) return s;
+  if (const ortc_status s = check(cudaStreamIsCapturing(on, &capture), "asking the stream"))
+    return s;
   *captured = capture == cudaStreamCaptureStatusActive;
-  return *captured ? ORTC_OK : check(cudaStreamWaitEvent(on, finished, 0), "waiting for the run before");
+  return *captured ? ORTC_OK
+                   : check(cudaStreamWaitEvent(on, finished, 0), "waiting for the run before");
 }
 ortc_status cuda_context::end(cudaStream_t on, bool captured) {
   return captured ? ORTC_OK : check(cudaEventRecord(finished, on), "recording the end of the run");
@@ -254,13 +272,14 @@ ortc_status cuda_context::stage(const ortc_tensor* in, const ortc_tensor* out) {
       bytes = t.capacity < left ? t.capacity : left;
     }
     if (offset + bytes > staging_bytes)
-      return why() << "these sizes need " << offset + bytes << " bytes for inputs and outputs, and " << staging_bytes
-                   << " are reserved: call reserve with them",
+      return why() << "these sizes need " << offset + bytes << " bytes for inputs and outputs, and "
+                   << staging_bytes << " are reserved: call reserve with them",
              ORTC_NEED_RESERVE;
     io[i] = staging + offset;
     offset += aligned(bytes);
     if (bytes == 0) continue;
-    const char* name = is_input ? model->inputs[i].name : model->outputs[i - model->num_inputs].name;
+    const char* name =
+        is_input ? model->inputs[i].name : model->outputs[i - model->num_inputs].name;
     if (const ortc_status s = check(ORTC_BUFFER(stream, io[i], bytes, name), name)) return s;
     if (!is_input) continue;
     const cudaError_t error = cudaMemcpyAsync(io[i], t.data, bytes, cudaMemcpyHostToDevice, stream);
@@ -272,9 +291,11 @@ ortc_status cuda_context::stage(const ortc_tensor* in, const ortc_tensor* out) {
 ortc_status cuda_context::fetch(ortc_tensor* out) {
   for (int i = 0; i < model->num_outputs; ++i) {
     uint64_t bytes = 0;
-    if (!out[i].data || !tensor_bytes(out[i].dtype, out[i].dims, out[i].rank, &bytes) || bytes == 0) continue;
+    if (!out[i].data || !tensor_bytes(out[i].dtype, out[i].dims, out[i].rank, &bytes) || bytes == 0)
+      continue;
     const char* from = io[model->num_inputs + i];
-    const cudaError_t error = cudaMemcpyAsync(out[i].data, from, bytes, cudaMemcpyDeviceToHost, stream);
+    const cudaError_t error =
+        cudaMemcpyAsync(out[i].data, from, bytes, cudaMemcpyDeviceToHost, stream);
     if (const ortc_status s = check(error, "copying an output to the host")) return s;
   }
   return check(cudaStreamSynchronize(stream), "running the model");
@@ -287,12 +308,16 @@ ortc_status cuda_context::give_up(ortc_status status) {
 
 ortc_status cuda_context::read_back(void* to, const void* from, uint64_t bytes, cudaStream_t on) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  if (const ortc_status s = check(cudaStreamIsCapturing(on, &capture), "asking the stream")) return s;
+  if (const ortc_status s = check(cudaStreamIsCapturing(on, &capture), "asking the stream"))
+    return s;
   if (capture != cudaStreamCaptureStatusNone)
-    return why() << "the stream is being captured, but this model decides on the host by values that it computes; "
+    return why() << "the stream is being captured, but this model decides on the host by values "
+                    "that it computes; "
                     "run it without a graph",
            ORTC_UNSUPPORTED;
-  if (const ortc_status s = check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, on), "reading back")) return s;
+  if (const ortc_status s =
+          check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, on), "reading back"))
+    return s;
   return check(cudaStreamSynchronize(on), "reading back");
 }
 

@@ -36,12 +36,21 @@ struct small_format {
   uint8_t nan, infinite;        // codes without sign; infinite == nan: there is no infinity
   bool unsigned_zero;           // "fnuz": -0's code is the only NaN
 };
-ORTC_HD constexpr small_format e4m3fn() { return {4, 3, 7, 0x7e, 0x7f, 0x7f, false}; }
-ORTC_HD constexpr small_format e4m3fnuz() { return {4, 3, 8, 0x7f, 0x80, 0x80, true}; }
-ORTC_HD constexpr small_format e5m2() { return {5, 2, 15, 0x7b, 0x7e, 0x7c, false}; }
-ORTC_HD constexpr small_format e5m2fnuz() { return {5, 2, 16, 0x7f, 0x80, 0x80, true}; }
-ORTC_HD constexpr small_format e2m1() { return {2,   1,   1,    0x7,
-                               0x7, 0x7, false}; } // no NaN: the greatest number stands for it
+ORTC_HD constexpr small_format e4m3fn() {
+  return {4, 3, 7, 0x7e, 0x7f, 0x7f, false};
+}
+ORTC_HD constexpr small_format e4m3fnuz() {
+  return {4, 3, 8, 0x7f, 0x80, 0x80, true};
+}
+ORTC_HD constexpr small_format e5m2() {
+  return {5, 2, 15, 0x7b, 0x7e, 0x7c, false};
+}
+ORTC_HD constexpr small_format e5m2fnuz() {
+  return {5, 2, 16, 0x7f, 0x80, 0x80, true};
+}
+ORTC_HD constexpr small_format e2m1() {
+  return {2, 1, 1, 0x7, 0x7, 0x7, false};
+} // no NaN: the greatest number stands for it
 
 ORTC_HD float decode_small(small_format f, uint32_t code) {
   const int width = f.exponent + f.mantissa;
@@ -50,7 +59,8 @@ ORTC_HD float decode_small(small_format f, uint32_t code) {
   float r = 0;
   const bool special = !f.unsigned_zero && magnitude > f.max;
   if (special)
-    r = magnitude == f.infinite && f.infinite != f.nan ? bits_as<float>(0x7f800000u) : bits_as<float>(0x7fc00000u);
+    r = magnitude == f.infinite && f.infinite != f.nan ? bits_as<float>(0x7f800000u)
+                                                       : bits_as<float>(0x7fc00000u);
   else if (magnitude >> f.mantissa)
     r = bits_as<float>((magnitude << (23 - f.mantissa)) + (uint32_t(127 - f.bias) << 23));
   else // a multiple of the smallest number, 2^(1 - bias - mantissa)
@@ -148,8 +158,12 @@ ORTC_HD void put_4(uint8_t* p, int64_t i, uint8_t value) {
   p[i >> 1] = uint8_t((p[i >> 1] & ~(15 << shift)) | (value & 15) << shift);
 }
 
-template <class T> ORTC_HD int8_t saturate_i4(T x) { return saturate<int8_t>(clamp(x, T(-8), T(7))); }
-template <class T> ORTC_HD uint8_t saturate_u4(T x) { return saturate<uint8_t>(clamp(x, T(0), T(15))); }
+template <class T> ORTC_HD int8_t saturate_i4(T x) {
+  return saturate<int8_t>(clamp(x, T(-8), T(7)));
+}
+template <class T> ORTC_HD uint8_t saturate_u4(T x) {
+  return saturate<uint8_t>(clamp(x, T(0), T(15)));
+}
 
 } // namespace ORTC_RT_PREFIX
 } // namespace ortc_rt

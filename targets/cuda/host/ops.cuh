@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: 0BSD
 //
-// The scalar functions that kernels and the host program call, under the names of runtime_min/rt/ops.h and with the
-// same answers: one text for nvcc and for the emulator. Elementary functions are those of CUDA's library (or of the
-// host's under the emulator), so they agree to a few units in the last place, everything else to the bit.
+// The scalar functions that kernels and the host program call, under the names of
+// runtime_min/rt/ops.h and with the same answers: one text for nvcc and for the emulator.
+// Elementary functions are those of CUDA's library (or of the host's under the emulator), so they
+// agree to a few units in the last place, everything else to the bit.
 #ifndef ORTC_OPS_CUH
 #define ORTC_OPS_CUH
 
@@ -23,10 +24,14 @@ namespace detail {
 template <class T> constexpr bool is_float = std::is_floating_point<T>::value;
 template <class T> constexpr bool is_signed = std::is_signed<T>::value;
 // at least as wide as int, so that C's promotion to signed int cannot overflow
-template <class T> using wide_uint = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int, T>>;
-template <class T> constexpr T max_of = T(is_signed<T> ? (uint64_t(1) << (8 * sizeof(T) - 1)) - 1 : uint64_t(-1));
+template <class T>
+using wide_uint = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int, T>>;
+template <class T>
+constexpr T max_of = T(is_signed<T> ? (uint64_t(1) << (8 * sizeof(T) - 1)) - 1 : uint64_t(-1));
 template <class T> constexpr T min_of = T(is_signed<T> ? T(-max_of<T> - 1) : T(0));
-template <class T> ORTC_HD constexpr T power_of_two(int n) { return n == 0 ? T(1) : T(2) * power_of_two<T>(n - 1); }
+template <class T> ORTC_HD constexpr T power_of_two(int n) {
+  return n == 0 ? T(1) : T(2) * power_of_two<T>(n - 1);
+}
 } // namespace detail
 
 template <class To, class From> ORTC_HD To bits_as(From v) {
@@ -39,8 +44,8 @@ namespace detail {
 template <class T> struct same_type {
   using type = T;
 };
-// f64 to f32 so that a second rounding, to at most 22 bits, gives what one would have: what was cut off leaves a 1 in
-// the last place.
+// f64 to f32 so that a second rounding, to at most 22 bits, gives what one would have: what was cut
+// off leaves a 1 in the last place.
 ORTC_HD float round_to_odd(double x) {
   const float f = float(x);
   if (double(f) == x || x != x || f - f != 0.0f) return f;
@@ -50,15 +55,25 @@ ORTC_HD float round_to_odd(double x) {
   return bits_as<float>(u);
 }
 } // namespace detail
-ORTC_HD f16 to_f16(double x) { return to_f16(detail::round_to_odd(x)); }
-ORTC_HD bf16 to_bf16(double x) { return to_bf16(detail::round_to_odd(x)); }
+ORTC_HD f16 to_f16(double x) {
+  return to_f16(detail::round_to_odd(x));
+}
+ORTC_HD bf16 to_bf16(double x) {
+  return to_bf16(detail::round_to_odd(x));
+}
 
-template <class M, class T> ORTC_HD T select(M m, T a, T b) { return m ? a : b; }
+template <class M, class T> ORTC_HD T select(M m, T a, T b) {
+  return m ? a : b;
+}
 
 // Floats: comparisons, signs, rounding.
 
-template <class T> ORTC_HD bool is_nan(T x) { return x != x; }
-template <class T> ORTC_HD bool is_inf(T x) { return x == T(INFINITY) || x == -T(INFINITY); }
+template <class T> ORTC_HD bool is_nan(T x) {
+  return x != x;
+}
+template <class T> ORTC_HD bool is_inf(T x) {
+  return x == T(INFINITY) || x == -T(INFINITY);
+}
 template <class T> ORTC_HD T maximum(T a, T b) {
   const T m = b > a ? b : a;
   return b != b ? b : m;
@@ -76,27 +91,48 @@ template <class T> ORTC_HD T min_number(T a, T b) {
   return a != a ? b : m;
 }
 template <class T>
-ORTC_HD T clamp(T x, typename detail::same_type<T>::type lo, typename detail::same_type<T>::type hi) {
+ORTC_HD T clamp(T x, typename detail::same_type<T>::type lo,
+                typename detail::same_type<T>::type hi) {
   return minimum(maximum(x, lo), hi);
 }
 
-#define ORTC_FLOAT_FUNCTION(name)                                                                                      \
-  ORTC_HD float name(float x) { return ::name##f(x); }                                                        \
-  ORTC_HD double name(double x) { return ::name(x); }
-#define ORTC_FLOAT_FUNCTION2(name)                                                                                     \
-  ORTC_HD float name(float a, float b) { return ::name##f(a, b); }                                            \
-  ORTC_HD double name(double a, double b) { return ::name(a, b); }
+#define ORTC_FLOAT_FUNCTION(name)                                                                  \
+  ORTC_HD float name(float x) {                                                                    \
+    return ::name##f(x);                                                                           \
+  }                                                                                                \
+  ORTC_HD double name(double x) {                                                                  \
+    return ::name(x);                                                                              \
+  }
+#define ORTC_FLOAT_FUNCTION2(name)                                                                 \
+  ORTC_HD float name(float a, float b) {                                                           \
+    return ::name##f(a, b);                                                                        \
+  }                                                                                                \
+  ORTC_HD double name(double a, double b) {                                                        \
+    return ::name(a, b);                                                                           \
+  }
 ORTC_FLOAT_FUNCTION2(copysign)
 ORTC_FLOAT_FUNCTION2(fmod)
 ORTC_FLOAT_FUNCTION(floor)
 ORTC_FLOAT_FUNCTION(ceil)
 ORTC_FLOAT_FUNCTION(trunc)
-ORTC_HD float round_even(float x) { return ::rintf(x); }
-ORTC_HD double round_even(double x) { return ::rint(x); }
-ORTC_HD float round_away(float x) { return ::roundf(x); }
-ORTC_HD double round_away(double x) { return ::round(x); }
-ORTC_HD float fma(float a, float b, float c) { return ::fmaf(a, b, c); }
-ORTC_HD double fma(double a, double b, double c) { return ::fma(a, b, c); }
+ORTC_HD float round_even(float x) {
+  return ::rintf(x);
+}
+ORTC_HD double round_even(double x) {
+  return ::rint(x);
+}
+ORTC_HD float round_away(float x) {
+  return ::roundf(x);
+}
+ORTC_HD double round_away(double x) {
+  return ::round(x);
+}
+ORTC_HD float fma(float a, float b, float c) {
+  return ::fmaf(a, b, c);
+}
+ORTC_HD double fma(double a, double b, double c) {
+  return ::fma(a, b, c);
+}
 
 // Elementary functions.
 
@@ -127,8 +163,12 @@ ORTC_FLOAT_FUNCTION2(atan2)
 ORTC_FLOAT_FUNCTION2(pow)
 #undef ORTC_FLOAT_FUNCTION
 #undef ORTC_FLOAT_FUNCTION2
-template <class T> ORTC_HD T rsqrt(T x) { return T(1) / sqrt(x); }
-template <class T> ORTC_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
+template <class T> ORTC_HD T rsqrt(T x) {
+  return T(1) / sqrt(x);
+}
+template <class T> ORTC_HD T sigmoid(T x) {
+  return T(1) / (T(1) + exp(-x));
+}
 
 // Integers: sums and products wrap, so they are computed unsigned. Floats pass through.
 
@@ -253,7 +293,8 @@ template <class T> ORTC_DEV T trailing_zeros(T x) {
   return u == 0 ? T(8 * sizeof(T)) : T(__popcll((u & (0 - u)) - 1));
 }
 
-// Casts: float to integer goes towards zero, saturates, and NaN is 0; integer to integer wraps; to bool is x != 0.
+// Casts: float to integer goes towards zero, saturates, and NaN is 0; integer to integer wraps; to
+// bool is x != 0.
 
 namespace detail {
 template <class To, class T> ORTC_HD To float_to_int(T x) {
@@ -271,7 +312,8 @@ template <class To, class T> ORTC_HD To saturate(T x) {
     return detail::float_to_int<To>(x);
   } else {
     if constexpr (detail::is_signed<T>)
-      if (x < 0 && (!detail::is_signed<To> || int64_t(x) < int64_t(detail::min_of<To>))) return detail::min_of<To>;
+      if (x < 0 && (!detail::is_signed<To> || int64_t(x) < int64_t(detail::min_of<To>)))
+        return detail::min_of<To>;
     return x > 0 && uint64_t(x) > uint64_t(detail::max_of<To>) ? detail::max_of<To> : To(x);
   }
 }

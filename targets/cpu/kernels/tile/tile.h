@@ -73,44 +73,57 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
                                const Epilogue& epilogueRef) {
   using V = vec<float, Bytes / 4>;
   constexpr int lanes = lanes_of<V>;
-  V acc[MR][NV];
-#pragma GCC unroll 32
-  for (int r = 0; r < MR; ++r)
-#pragma GCC unroll 16
-    for (int j = 0; j < NV; ++j)
-      acc[r][j] = V{};
+  // A multiply-add takes four cycles: fewer than four sums would wait for each other, so K is dealt out to more.
+  constexpr int chains = MR * NV < 4 ? 4 / (MR * NV) : 1;
+  V acc[chains][MR][NV] = {};
 
   const float* b = t.b;
   const int64_t bStep = t.bStep;
   const char* ahead = t.prefetch;
   const int64_t chunks = t.taps * ((t.k + kTileChunk - 1) / kTileChunk);
-  const int64_t linesPerChunk = t.prefetchLines ? (t.prefetchLines + chunks - 1) / chunks : 0;
+  int64_t lines = t.prefetchLines;
+  const int64_t linesPerChunk = lines ? (lines + chunks - 1) / chunks : 0;
   for (int64_t tap = 0; tap < t.taps; ++tap, rows += MR) {
     const float* row[MR];
 #pragma GCC unroll 32
     for (int r = 0; r < MR; ++r)
       row[r] = rows[r] + t.rowOffset;
-    for (int64_t k0 = 0; k0 < t.k; k0 += kTileChunk) {
-      for (int64_t i = 0; i < linesPerChunk; ++i, ahead += 64)
-        ortc_rt::prefetch(ahead);
-      const int64_t end = k0 + kTileChunk < t.k ? k0 + kTileChunk : t.k;
-#pragma GCC unroll 1
-      for (int64_t k = k0; k < end; ++k) {
-        V w[NV];
+    const auto step = [&](int64_t k, int chain) __attribute__((always_inline)) {
+      V w[NV];
+#pragma GCC unroll 16
+      for (int j = 0; j < NV; ++j)
+        w[j] = load<V>(b + j * lanes);
+      b += bStep;
+#pragma GCC unroll 32
+      for (int r = 0; r < MR; ++r) {
+        const V a = splat<V>(row[r][k]);
 #pragma GCC unroll 16
         for (int j = 0; j < NV; ++j)
-          w[j] = load<V>(b + j * lanes);
-        b += bStep;
-#pragma GCC unroll 32
-        for (int r = 0; r < MR; ++r) {
-          const V a = splat<V>(row[r][k]);
-#pragma GCC unroll 16
-          for (int j = 0; j < NV; ++j)
-            acc[r][j] = fma(a, w[j], acc[r][j]);
-        }
+          acc[chain][r][j] = fma(a, w[j], acc[chain][r][j]);
       }
+    };
+    for (int64_t k0 = 0; k0 < t.k; k0 += kTileChunk) {
+      for (int64_t i = 0; i < linesPerChunk && lines > 0; ++i, --lines, ahead += 64)
+        ortc_rt::prefetch(ahead);
+      const int64_t end = k0 + kTileChunk < t.k ? k0 + kTileChunk : t.k;
+      int64_t k = k0;
+#pragma GCC unroll 1
+      for (; k + chains <= end; k += chains)
+#pragma GCC unroll 4
+        for (int chain = 0; chain < chains; ++chain)
+          step(k + chain, chain);
+      if constexpr (chains > 1)
+        for (; k < end; ++k)
+          step(k, 0);
     }
   }
+#pragma GCC unroll 4
+  for (int chain = 1; chain < chains; ++chain)
+#pragma GCC unroll 32
+    for (int r = 0; r < MR; ++r)
+#pragma GCC unroll 16
+      for (int j = 0; j < NV; ++j)
+        acc[0][r][j] += acc[chain][r][j];
 
   if (!isHeavy<Epilogue> && t.columns >= NV * lanes) {
     const Epilogue epilogue = epilogueRef;
@@ -119,7 +132,7 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
 #pragma GCC unroll 16
       for (int j = 0; j < NV; ++j)
         store<V>(t.c + r * t.ldc + j * lanes,
-              epilogue(acc[r][j], t.m + r, t.n + j * lanes, lanes));
+              epilogue(acc[0][r][j], t.m + r, t.n + j * lanes, lanes));
     return;
   }
   float tile[MR * NV * lanes];
@@ -127,7 +140,7 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
   for (int r = 0; r < MR; ++r)
 #pragma GCC unroll 16
     for (int j = 0; j < NV; ++j)
-      store<V>(tile + (r * NV + j) * lanes, acc[r][j]);
+      store<V>(tile + (r * NV + j) * lanes, acc[0][r][j]);
   finishTile<NV, Bytes>(t, tile, MR, epilogueRef);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Clean kernels under the emulator: right numbers for every schedule and number of host threads, no faults reported.
-// Linked once with plain and once with instrumented kernels; the second run is the checker's false-alarm test.
+// Clean kernels under the emulator: right numbers for every schedule and number of host threads, no
+// faults reported. Linked once with plain and once with instrumented kernels; the second run is the
+// checker's false-alarm test.
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 
@@ -32,7 +33,8 @@ std::vector<float> softmaxOf(const std::vector<float>& x, int rows, int columns)
   return y;
 }
 
-void requireClose(const std::vector<float>& found, const std::vector<float>& expected, float tolerance) {
+void requireClose(const std::vector<float>& found, const std::vector<float>& expected,
+                  float tolerance) {
   REQUIRE(found.size() == expected.size());
   float worst = 0;
   for (size_t i = 0; i < found.size(); ++i) {
@@ -46,13 +48,15 @@ void requireClose(const std::vector<float>& found, const std::vector<float>& exp
 void runAll() {
   cuemu::clearReports();
   const int M = 128, N = 64, K = 48;
-  const std::vector<float> a = ramp(static_cast<size_t>(M * K), 0.37f), b = ramp(static_cast<size_t>(K * N), 0.11f);
+  const std::vector<float> a = ramp(static_cast<size_t>(M * K), 0.37f),
+                           b = ramp(static_cast<size_t>(K * N), 0.11f);
   std::vector<float> c(static_cast<size_t>(M * N));
   for (int m = 0; m < M; ++m)
     for (int n = 0; n < N; ++n) {
       double sum = 0;
       for (int k = 0; k < K; ++k)
-        sum += static_cast<double>(a[static_cast<size_t>(m * K + k)]) * static_cast<double>(b[static_cast<size_t>(k * N + n)]);
+        sum += static_cast<double>(a[static_cast<size_t>(m * K + k)]) *
+               static_cast<double>(b[static_cast<size_t>(k * N + n)]);
       c[static_cast<size_t>(m * N + n)] = static_cast<float>(sum);
     }
   requireClose(runGemm(Bug::None, a, b, M, N, K), c, 1e-4f);
@@ -69,7 +73,8 @@ void runAll() {
   }
   REQUIRE(runSwap(Bug::None, lanes) == swapped);
 
-  const std::vector<float> squares = runSquareBiasHalf(Bug::None, {1, 2, -3, 0.5f, 300, 0, 1, 1}, {1, -9, 0, 0.25f, 0, -0.0f, -1, 2});
+  const std::vector<float> squares = runSquareBiasHalf(Bug::None, {1, 2, -3, 0.5f, 300, 0, 1, 1},
+                                                       {1, -9, 0, 0.25f, 0, -0.0f, -1, 2});
   REQUIRE(squares == std::vector<float>{2, 0, 9, 0.5f, INFINITY, 0, 0, 3});
 
   std::vector<uint8_t> table(256), bytes(128);
@@ -80,7 +85,8 @@ void runAll() {
     index[i] = static_cast<int64_t>(i * 7 % 300) - 20;
   const std::vector<uint8_t> found = runLookUp(table, index);
   for (size_t i = 0; i < index.size(); ++i)
-    REQUIRE(found[i] == table[static_cast<size_t>(std::min<int64_t>(std::max<int64_t>(index[i], 0), 255))]);
+    REQUIRE(found[i] ==
+            table[static_cast<size_t>(std::min<int64_t>(std::max<int64_t>(index[i], 0), 255))]);
 
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<uint8_t>(i * 3);
@@ -104,7 +110,8 @@ void runAll() {
 
 TEST_CASE("clean kernels give the right numbers and no report, whatever the schedule") {
   cuemu::options().seed = GENERATE(1u, 77u);
-  cuemu::options().schedule = GENERATE(cuemu::Schedule::Forward, cuemu::Schedule::Reverse, cuemu::Schedule::Random);
+  cuemu::options().schedule =
+      GENERATE(cuemu::Schedule::Forward, cuemu::Schedule::Reverse, cuemu::Schedule::Random);
   cuemu::options().hostThreads = GENERATE(1, 3);
   runAll();
 }
@@ -127,10 +134,38 @@ TEST_CASE("without instrumentation, writes past the end are found by what they l
 }
 
 TEST_CASE("scalar functions answer as ops.h says") {
-  const std::vector<double> expected = {1,    2,    2147483647, 0,   -2147483648.0, 0,  -56, 127,  0,     -4,
-                                        -3,   -2147483648.0, 0, 2,   0.5,           0,  -1,  15,   5,     0,
-                                        -27,  8,    15,         32,  -128,          9223372036854775807.0, 1, 65504, 1, 1,
-                                        1,    0.5204998778};
+  const std::vector<double> expected = {1,
+                                        2,
+                                        2147483647,
+                                        0,
+                                        -2147483648.0,
+                                        0,
+                                        -56,
+                                        127,
+                                        0,
+                                        -4,
+                                        -3,
+                                        -2147483648.0,
+                                        0,
+                                        2,
+                                        0.5,
+                                        0,
+                                        -1,
+                                        15,
+                                        5,
+                                        0,
+                                        -27,
+                                        8,
+                                        15,
+                                        32,
+                                        -128,
+                                        9223372036854775807.0,
+                                        1,
+                                        65504,
+                                        1,
+                                        1,
+                                        1,
+                                        0.5204998778};
   std::vector<double> found = runScalarFunctions();
   found.resize(expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {

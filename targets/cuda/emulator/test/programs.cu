@@ -43,7 +43,8 @@ public:
 };
 
 template <Bug bug> void launchSum(const float* x, float* out, int n, int blocks) {
-  check(ORTC_LAUNCH(sumAll<bug>, dim3(static_cast<unsigned>(blocks)), dim3(256), 0, nullptr, x, out, n));
+  check(ORTC_LAUNCH(sumAll<bug>, dim3(static_cast<unsigned>(blocks)), dim3(256), 0, nullptr, x, out,
+                    n));
 }
 
 template <Bug bug> void launchGemm(const float* a, const float* b, float* c, int M, int N, int K) {
@@ -53,15 +54,22 @@ template <Bug bug> void launchGemm(const float* a, const float* b, float* c, int
 
 } // namespace
 
-std::vector<float> runGemm(Bug bug, const std::vector<float>& a, const std::vector<float>& b, int M, int N, int K) {
+std::vector<float> runGemm(Bug bug, const std::vector<float>& a, const std::vector<float>& b, int M,
+                           int N, int K) {
   Buffer<float> da(a), db(b), dc(static_cast<size_t>(M) * static_cast<size_t>(N));
   switch (bug) {
-  case Bug::NoBarrierBeforeRead: launchGemm<Bug::NoBarrierBeforeRead>(da.data, db.data, dc.data, M, N, K); break;
+  case Bug::NoBarrierBeforeRead:
+    launchGemm<Bug::NoBarrierBeforeRead>(da.data, db.data, dc.data, M, N, K);
+    break;
   case Bug::NoBarrierBeforeOverwrite:
     launchGemm<Bug::NoBarrierBeforeOverwrite>(da.data, db.data, dc.data, M, N, K);
     break;
-  case Bug::GlobalOverrun: launchGemm<Bug::GlobalOverrun>(da.data, db.data, dc.data, M, N, K); break;
-  case Bug::SharedOverrun: launchGemm<Bug::SharedOverrun>(da.data, db.data, dc.data, M, N, K); break;
+  case Bug::GlobalOverrun:
+    launchGemm<Bug::GlobalOverrun>(da.data, db.data, dc.data, M, N, K);
+    break;
+  case Bug::SharedOverrun:
+    launchGemm<Bug::SharedOverrun>(da.data, db.data, dc.data, M, N, K);
+    break;
   default: launchGemm<Bug::None>(da.data, db.data, dc.data, M, N, K); break;
   }
   return dc.download();
@@ -81,8 +89,12 @@ float runSum(Bug bug, const std::vector<float>& x, int blocks) {
   case Bug::SharedUnwritten: launchSum<Bug::SharedUnwritten>(dx.data, out.data, n, blocks); break;
   case Bug::PlainSumOfBlocks: launchSum<Bug::PlainSumOfBlocks>(dx.data, out.data, n, blocks); break;
   case Bug::BarrierForSome: launchSum<Bug::BarrierForSome>(dx.data, out.data, n, blocks); break;
-  case Bug::TwoBarriersOnOneLine: launchSum<Bug::TwoBarriersOnOneLine>(dx.data, out.data, n, blocks); break;
-  case Bug::BarrierAndShuffle: launchSum<Bug::BarrierAndShuffle>(dx.data, out.data, n, blocks); break;
+  case Bug::TwoBarriersOnOneLine:
+    launchSum<Bug::TwoBarriersOnOneLine>(dx.data, out.data, n, blocks);
+    break;
+  case Bug::BarrierAndShuffle:
+    launchSum<Bug::BarrierAndShuffle>(dx.data, out.data, n, blocks);
+    break;
   default: launchSum<Bug::None>(dx.data, out.data, n, blocks); break;
   }
   return out.download()[0];
@@ -90,7 +102,9 @@ float runSum(Bug bug, const std::vector<float>& x, int blocks) {
 
 std::vector<float> runSwap(Bug bug, const std::vector<float>& x) {
   Buffer<float> dx(x), dy(x.size());
-  const auto run = [&](auto kernel) { check(ORTC_LAUNCH(kernel, dim3(1), dim3(64), 0, nullptr, dx.data, dy.data)); };
+  const auto run = [&](auto kernel) {
+    check(ORTC_LAUNCH(kernel, dim3(1), dim3(64), 0, nullptr, dx.data, dy.data));
+  };
   switch (bug) {
   case Bug::NoWarpBarrier: run(swapNeighbours<Bug::NoWarpBarrier>); break;
   case Bug::LaneNotThere: run(swapNeighbours<Bug::LaneNotThere>); break;
@@ -99,7 +113,8 @@ std::vector<float> runSwap(Bug bug, const std::vector<float>& x) {
   return dy.download();
 }
 
-std::vector<float> runSquareBiasHalf(Bug bug, const std::vector<float>& x, const std::vector<float>& b) {
+std::vector<float> runSquareBiasHalf(Bug bug, const std::vector<float>& x,
+                                     const std::vector<float>& b) {
   using ortc_rt::f16;
   std::vector<f16> hx, hb;
   for (const float v : x)
@@ -109,16 +124,19 @@ std::vector<float> runSquareBiasHalf(Bug bug, const std::vector<float>& x, const
   Buffer<f16> dx(hx), db(hb), dy(x.size());
   const int pairs = static_cast<int>(x.size() / 2) - (bug == Bug::Misaligned ? 1 : 0);
   if (bug == Bug::Misaligned)
-    check(ORTC_LAUNCH(squareBiasHalf<Bug::Misaligned>, dim3(2), dim3(256), 0, nullptr, dx.data, db.data, dy.data, pairs));
+    check(ORTC_LAUNCH(squareBiasHalf<Bug::Misaligned>, dim3(2), dim3(256), 0, nullptr, dx.data,
+                      db.data, dy.data, pairs));
   else
-    check(ORTC_LAUNCH(squareBiasHalf<Bug::None>, dim3(2), dim3(256), 0, nullptr, dx.data, db.data, dy.data, pairs));
+    check(ORTC_LAUNCH(squareBiasHalf<Bug::None>, dim3(2), dim3(256), 0, nullptr, dx.data, db.data,
+                      dy.data, pairs));
   std::vector<float> y;
   for (const f16 v : dy.download())
     y.push_back(ortc_rt::to_f32(v));
   return y;
 }
 
-std::vector<uint8_t> runLookUp(const std::vector<uint8_t>& table, const std::vector<int64_t>& index) {
+std::vector<uint8_t> runLookUp(const std::vector<uint8_t>& table,
+                               const std::vector<int64_t>& index) {
   Buffer<uint8_t> dt(table), dy(index.size());
   Buffer<int64_t> di(index);
   const int n = static_cast<int>(index.size());
@@ -130,7 +148,8 @@ std::vector<uint8_t> runLookUp(const std::vector<uint8_t>& table, const std::vec
 std::vector<uint8_t> runReverseBytes(Bug bug, const std::vector<uint8_t>& x) {
   Buffer<uint8_t> dx(x), dy(x.size());
   if (bug == Bug::NoBarrierBeforeRead)
-    check(ORTC_LAUNCH(reverseBytes<Bug::NoBarrierBeforeRead>, dim3(1), dim3(128), 0, nullptr, dx.data, dy.data));
+    check(ORTC_LAUNCH(reverseBytes<Bug::NoBarrierBeforeRead>, dim3(1), dim3(128), 0, nullptr,
+                      dx.data, dy.data));
   else
     check(ORTC_LAUNCH(reverseBytes<Bug::None>, dim3(1), dim3(128), 0, nullptr, dx.data, dy.data));
   return dy.download();
@@ -138,10 +157,11 @@ std::vector<uint8_t> runReverseBytes(Bug bug, const std::vector<uint8_t>& x) {
 
 std::vector<int> runCountPositive(const std::vector<int>& x) {
   const dim3 block(5, 3, 7); // 105 threads: the last warp is not full
-  const unsigned threads = block.x * block.y * block.z, blocks = static_cast<unsigned>(x.size() + threads - 1) / threads;
+  const unsigned threads = block.x * block.y * block.z,
+                 blocks = static_cast<unsigned>(x.size() + threads - 1) / threads;
   Buffer<int> dx(x), counts(blocks);
-  check(ORTC_LAUNCH(countPositive, dim3(blocks), block, threads * sizeof(int), nullptr, dx.data, counts.data,
-                    static_cast<int>(x.size())));
+  check(ORTC_LAUNCH(countPositive, dim3(blocks), block, threads * sizeof(int), nullptr, dx.data,
+                    counts.data, static_cast<int>(x.size())));
   return counts.download();
 }
 
@@ -183,13 +203,15 @@ float runSumInArena(bool unwritten, bool overrun) {
   check(ORTC_BUFFER(nullptr, first, ones.size() * sizeof(float), "first"));
   check(cudaMemcpy(first, ones.data(), ones.size() * sizeof(float), cudaMemcpyHostToDevice));
   check(ORTC_BUFFER(nullptr, second, ones.size() * sizeof(float), "second"));
-  if (!unwritten) check(cudaMemcpy(second, ones.data(), ones.size() * sizeof(float), cudaMemcpyHostToDevice));
+  if (!unwritten)
+    check(cudaMemcpy(second, ones.data(), ones.size() * sizeof(float), cudaMemcpyHostToDevice));
   launchSum<Bug::None>(first, out.data, overrun ? n + 1 : n, 1);
   launchSum<Bug::None>(second, out.data, n, 1);
   return out.download()[0];
 }
 
-// As emitted: inside the runtime's namespace, so that `erf` is ours and not one of several in the global namespace.
+// As emitted: inside the runtime's namespace, so that `erf` is ours and not one of several in the
+// global namespace.
 namespace ortc_rt {
 namespace {
 
@@ -240,7 +262,8 @@ std::vector<double> runScalarFunctions() {
   return y.download();
 }
 
-std::vector<float> runGraph(const std::vector<float>& first, const std::vector<float>& second, int rows, int columns) {
+std::vector<float> runGraph(const std::vector<float>& first, const std::vector<float>& second,
+                            int rows, int columns) {
   Buffer<float> x(first), half(first.size()), y(first.size());
   cudaStream_t stream;
   cudaGraph_t graph;

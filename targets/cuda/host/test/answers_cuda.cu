@@ -6,4 +6,6 @@
 
 #include "evaluate_functions.h"
 
-std::vector<FunctionResult> answersOfCuda() { return ortc_rt::evaluateAll(); }
+std::vector<FunctionResult> answersOfCuda() {
+  return ortc_rt::evaluateAll();
+}

@@ -9,4 +9,6 @@
 
 #include "evaluate_functions.h"
 
-std::vector<FunctionResult> answersOfRuntime() { return ortc_rt::evaluateAll(); }
+std::vector<FunctionResult> answersOfRuntime() {
+  return ortc_rt::evaluateAll();
+}

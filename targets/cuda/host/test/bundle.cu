@@ -10,12 +10,14 @@ namespace net {
 namespace {
 
 __global__ void __launch_bounds__(128)
-    scale(const float* __restrict__ x, const float* __restrict__ factor, float* __restrict__ y, int64_t batch) {
+    scale(const float* __restrict__ x, const float* __restrict__ factor, float* __restrict__ y,
+          int64_t batch) {
   for (int64_t i = thread_index(); i < batch * 4; i += thread_count())
     y[i] = x[i] * factor[i % 4];
 }
 
-__global__ void __launch_bounds__(128) softmax(const float* __restrict__ x, float* __restrict__ y, int64_t batch) {
+__global__ void __launch_bounds__(128)
+    softmax(const float* __restrict__ x, float* __restrict__ y, int64_t batch) {
   for (int64_t row = thread_index(); row < batch; row += thread_count()) {
     float largest = x[row * 4];
     for (int64_t i = 1; i < 4; ++i)
@@ -32,7 +34,9 @@ const float weights_data[4] = {1.0f, -1.0f, 0.5f, 2.0f};
 const int archs[] = {75, 80, 90, 100};
 const cuda_build build = {archs, 4, 100};
 
-uint64_t arena_bytes(const int64_t* dim) { return static_cast<uint64_t>(dim[0]) * 4 * sizeof(float); }
+uint64_t arena_bytes(const int64_t* dim) {
+  return static_cast<uint64_t>(dim[0]) * 4 * sizeof(float);
+}
 
 struct context : cuda_context {
   bool decides = false;
@@ -42,20 +46,25 @@ struct context : cuda_context {
 
 ortc_status program(context& ctx, cudaStream_t stream) {
   const int64_t batch = ctx.dim[0];
-  ORTC_CUDA_TRY(ctx, "product", ORTC_BUFFER(stream, ctx.buffer<float>(0), arena_bytes(ctx.dim), "product"));
-  ORTC_CUDA_TRY(ctx, "scale", ORTC_LAUNCH(scale, dim3(2), dim3(128), 0, stream, ctx.input<float>(0), ctx.weight<float>(0),
-                                          ctx.buffer<float>(0), batch));
+  ORTC_CUDA_TRY(ctx, "product",
+                ORTC_BUFFER(stream, ctx.buffer<float>(0), arena_bytes(ctx.dim), "product"));
+  ORTC_CUDA_TRY(ctx, "scale",
+                ORTC_LAUNCH(scale, dim3(2), dim3(128), 0, stream, ctx.input<float>(0),
+                            ctx.weight<float>(0), ctx.buffer<float>(0), batch));
   if (ctx.decides) {
     float first;
-    if (const ortc_status s = ctx.read_back(&first, ctx.buffer<float>(0), sizeof first, stream)) return s;
+    if (const ortc_status s = ctx.read_back(&first, ctx.buffer<float>(0), sizeof first, stream))
+      return s;
     if (first < 0.0f) return ctx.why() << "the first value is negative", ORTC_RUN_ERROR;
   }
   ORTC_CUDA_TRY(ctx, "softmax",
-                ORTC_LAUNCH(softmax, dim3(2), dim3(128), 0, stream, ctx.buffer<float>(0), ctx.output<float>(0), batch));
+                ORTC_LAUNCH(softmax, dim3(2), dim3(128), 0, stream, ctx.buffer<float>(0),
+                            ctx.output<float>(0), batch));
   return ORTC_OK;
 }
 
-ortc_status create_from(const ortc_model& model, bool decides, const ortc_options* options, ortc_context** result) {
+ortc_status create_from(const ortc_model& model, bool decides, const ortc_options* options,
+                        ortc_context** result) {
   context* ctx = create_context<context>();
   *result = context_handle(ctx);
   if (!ctx) return ORTC_OUT_OF_MEMORY;
@@ -81,14 +90,20 @@ ortc_status reserve(ortc_context* c, const int64_t* sizes) {
 }
 ortc_status run(ortc_context* c, const ortc_tensor* in, ortc_tensor* out) {
   context& ctx = *context_cast<context>(c);
-  return ctx.run_host(in, out, ctx.dim, arena_bytes, [&](cudaStream_t stream) { return program(ctx, stream); });
+  return ctx.run_host(in, out, ctx.dim, arena_bytes,
+                      [&](cudaStream_t stream) { return program(ctx, stream); });
 }
 ortc_status run_async(ortc_context* c, const ortc_tensor* in, ortc_tensor* out, void* stream) {
   context& ctx = *context_cast<context>(c);
-  return ctx.run_device(in, out, ctx.dim, stream, arena_bytes, [&](cudaStream_t s) { return program(ctx, s); });
+  return ctx.run_device(in, out, ctx.dim, stream, arena_bytes,
+                        [&](cudaStream_t s) { return program(ctx, s); });
 }
-const char* error(const ortc_context* c) { return c ? context_cast<context>(c)->message : "out of memory"; }
-void destroy(ortc_context* c) { destroy_context(context_cast<context>(c)); }
+const char* error(const ortc_context* c) {
+  return c ? context_cast<context>(c)->message : "out of memory";
+}
+void destroy(ortc_context* c) {
+  destroy_context(context_cast<context>(c));
+}
 
 const int64_t shape[] = {~int64_t(0), 4};
 const ortc_io inputs[] = {{"x", shape, 2, ORTC_FLOAT, 0, 0}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: 0BSD
 //
-// A bundle written by hand as an emitted one would be: y[batch,4] = softmax(x[batch,4] * scale[4]), where batch is 1 to
-// 64; the scale is the weights, and the product lives in the arena.
+// A bundle written by hand as an emitted one would be: y[batch,4] = softmax(x[batch,4] * scale[4]),
+// where batch is 1 to 64; the scale is the weights, and the product lives in the arena.
 #ifndef ORTC_TEST_BUNDLE_H
 #define ORTC_TEST_BUNDLE_H
 

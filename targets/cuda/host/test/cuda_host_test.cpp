@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: 0BSD
 //
-// The host side of CUDA bundles under the emulator: what it says without a usable device, and that its runs are ordered,
-// allocate nothing and can be captured.
+// The host side of CUDA bundles under the emulator: what it says without a usable device, and that
+// its runs are ordered, allocate nothing and can be captured.
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 
@@ -18,7 +18,8 @@ struct Net {
   const ortc_model& model;
   ortc_context* context = nullptr;
   ortc_status created;
-  explicit Net(const ortc_model* m = net_model(), const ortc_options* options = nullptr) : model(*m) {
+  explicit Net(const ortc_model* m = net_model(), const ortc_options* options = nullptr)
+      : model(*m) {
     created = model.create(options, &context);
   }
   ~Net() { model.destroy(context); }
@@ -56,7 +57,8 @@ void requireResult(const std::vector<float>& y, const std::vector<float>& x) {
     for (size_t i = 0; i < 4; ++i)
       sum += std::exp(static_cast<double>(x[row + i]) * factor[i]);
     for (size_t i = 0; i < 4; ++i)
-      REQUIRE(static_cast<double>(y[row + i]) == Approx(std::exp(static_cast<double>(x[row + i]) * factor[i]) / sum));
+      REQUIRE(static_cast<double>(y[row + i]) ==
+              Approx(std::exp(static_cast<double>(x[row + i]) * factor[i]) / sum));
   }
 }
 
@@ -94,13 +96,15 @@ std::string refusal(int driver, int devices, int capability, intptr_t ordinal = 
 } // namespace
 
 TEST_CASE("no usable device is a status and says what is needed") {
-  REQUIRE(refusal(0, 1, 90) == "no NVIDIA driver was found; this bundle needs one for CUDA 13.0 or newer");
-  REQUIRE(refusal(12040, 1, 90) == "the NVIDIA driver is for CUDA 12.4; this bundle needs one for CUDA 13.0 or newer");
+  REQUIRE(refusal(0, 1, 90) ==
+          "no NVIDIA driver was found; this bundle needs one for CUDA 13.0 or newer");
+  REQUIRE(refusal(12040, 1, 90) ==
+          "the NVIDIA driver is for CUDA 12.4; this bundle needs one for CUDA 13.0 or newer");
   REQUIRE(refusal(13050, 0, 90) == "no NVIDIA GPU is visible: no CUDA-capable device is detected");
   REQUIRE(refusal(13050, 2, 90, 2) == "there is no CUDA device 2: the devices are 0 to 1");
-  REQUIRE(refusal(13050, 1, 70) ==
-          "CUDA device 0 has compute capability 7.0, and this bundle was compiled for 7.5, 8.0, 9.0, 10.0 and, as PTX, "
-          "for 10.0 or newer");
+  REQUIRE(refusal(13050, 1, 70) == "CUDA device 0 has compute capability 7.0, and this bundle was "
+                                   "compiled for 7.5, 8.0, 9.0, 10.0 and, as PTX, "
+                                   "for 10.0 or newer");
 }
 
 TEST_CASE("capabilities that run: the same major with at least that minor, and newer ones by PTX") {
@@ -127,7 +131,8 @@ TEST_CASE("run with host memory, also when nothing happens before somebody waits
 TEST_CASE("sizes beyond what was reserved") {
   Net net;
   runOnHost(net, values(2, 0.1f), ORTC_NEED_RESERVE);
-  REQUIRE(net.error() == "these sizes need 32 bytes of arena, and 0 are reserved: call reserve with them");
+  REQUIRE(net.error() ==
+          "these sizes need 32 bytes of arena, and 0 are reserved: call reserve with them");
   REQUIRE(net.reserve(65) == ORTC_INVALID_ARGUMENT);
   REQUIRE(net.reserve(2) == ORTC_OK);
   requireResult(runOnHost(net, values(2, 0.1f)), values(2, 0.1f));
@@ -150,7 +155,8 @@ TEST_CASE("device memory and the caller's stream; contexts share weights") {
   REQUIRE(cudaMemcpy(dx, x.data(), bytes, cudaMemcpyHostToDevice) == cudaSuccess);
   Tensor in(dx, 16, ORTC_DEVICE), out(dy, 16, ORTC_DEVICE);
   REQUIRE(net.model.run_async(net.context, &in.t, &out.t, first) == ORTC_OK);
-  REQUIRE(net.model.run_async(net.context, &in.t, &out.t, second) == ORTC_OK); // after the first: one arena
+  REQUIRE(net.model.run_async(net.context, &in.t, &out.t, second) ==
+          ORTC_OK); // after the first: one arena
   REQUIRE(other.model.run_async(other.context, &in.t, &out.t, second) == ORTC_OK);
   REQUIRE(cudaStreamSynchronize(second) == cudaSuccess);
   REQUIRE(cudaMemcpy(y.data(), dy, bytes, cudaMemcpyDeviceToHost) == cudaSuccess);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Evaluates function_list.h over all its values with the functions that the including file has included, so that one
-// list is answered by runtime_min and by the CUDA headers. No guard: each file includes it once.
+// Evaluates function_list.h over all its values with the functions that the including file has
+// included, so that one list is answered by runtime_min and by the CUDA headers. No guard: each
+// file includes it once.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -12,13 +13,16 @@
 namespace ortc_rt {
 namespace {
 
-template <class T> void add1(std::vector<FunctionResult>& r, const char* name, double tolerance, T x, double y) {
+template <class T>
+void add1(std::vector<FunctionResult>& r, const char* name, double tolerance, T x, double y) {
   r.push_back({name, static_cast<double>(x), 0.0, y, tolerance});
 }
 
-#define ADD1(name, expression, tolerance) add1(r, #name, tolerance, x, static_cast<double>(expression));
-#define ADD2(name, expression, tolerance)                                                                              \
-  r.push_back({#name, static_cast<double>(x), static_cast<double>(y), static_cast<double>(expression), tolerance});
+#define ADD1(name, expression, tolerance)                                                          \
+  add1(r, #name, tolerance, x, static_cast<double>(expression));
+#define ADD2(name, expression, tolerance)                                                          \
+  r.push_back({#name, static_cast<double>(x), static_cast<double>(y),                              \
+               static_cast<double>(expression), tolerance});
 
 std::vector<FunctionResult> evaluateAll() {
   std::vector<FunctionResult> r;

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many small bundles become one source file: each in a namespace of its own, behind all headers, so that these are parsed
+// once, and with one copy of the runtime. A large bundle is built file by file.
+#include "compiler/driver/CxxRunner.h"
+#include "compiler/driver/BuildCache.h"
+#include "compiler/driver/BundleSession.h"
+#include "compiler/driver/Tools.h"
+#include "compiler/driver/WorkerPool.h"
+#include "compiler/import/OnnxFile.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <dlfcn.h>
+#include <filesystem>
+#include <set>
+
+namespace fs = std::filesystem;
+
+namespace ortc::driver {
+namespace {
+
+struct Source {
+  std::string path; // below the bundle's folder
+  std::vector<std::string> options;
+};
+
+struct Manifest {
+  std::vector<Source> sources;
+  std::vector<std::string> options, includeFolders;
+
+  bool isSmall() const {
+    return std::count_if(sources.begin(), sources.end(), [](const Source& s) { return !isRuntime(s); }) == 1;
+  }
+  static bool isRuntime(const Source& s) { return s.path.rfind("runtime/", 0) == 0; }
+};
+
+std::optional<Manifest> readManifest(const std::string& folder) {
+  auto buffer = llvm::MemoryBuffer::getFile(folder + "/manifest.json");
+  if (!buffer) return std::nullopt;
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse((*buffer)->getBuffer());
+  if (!json) {
+    llvm::consumeError(json.takeError());
+    return std::nullopt;
+  }
+  const llvm::json::Object* o = json->getAsObject();
+  Manifest m;
+  auto strings = [](const llvm::json::Object* from, const char* key, std::vector<std::string>& into) {
+    if (const llvm::json::Array* a = from ? from->getArray(key) : nullptr)
+      for (const llvm::json::Value& v : *a) into.push_back(v.getAsString().value_or("").str());
+  };
+  if (const llvm::json::Array* a = o ? o->getArray("sources") : nullptr)
+    for (const llvm::json::Value& v : *a) {
+      Source s;
+      if (const llvm::json::Object* one = v.getAsObject()) { // built with options of its own
+        s.path = one->getString("path").value_or("").str();
+        strings(one, "compile_options", s.options);
+      } else {
+        s.path = v.getAsString().value_or("").str();
+      }
+      m.sources.push_back(s);
+    }
+  strings(o, "compile_options", m.options);
+  strings(o, "include_dirs", m.includeFolders);
+  strings(o, "private_include_dirs", m.includeFolders);
+  return m;
+}
+
+std::string readText(const std::string& path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+class CxxRunner final : public DeviceRunner {
+public:
+  CxxRunner(const CompileOptions& options, std::string workFolder, int threads, CxxTraits traits)
+      : options(options), work(std::move(workFolder)), threads(threads), traits(std::move(traits)), cache(!options.noCache) {}
+
+  std::string label() const override { return traits.label; }
+  size_t bundlesPerBuild() const override { return traits.bundlesPerBuild; }
+
+  void require() override {
+    compiler = findCxx(options.cxx);
+    if (compiler.empty()) {
+      const char* variable = getenv("CXX");
+      const std::string named = !options.cxx.empty() ? options.cxx : variable ? variable : "";
+      throw MissingTool{named.empty() ? "no C++ compiler was found" : fmt::format("the C++ compiler '{}' was not found", named),
+                        "install g++ or clang++, or name one with --cxx or CXX"};
+    }
+    compilerVersion = versionOf(compiler);
+    cache.trim(uint64_t{8} << 30);
+  }
+
+  bool build(const std::vector<Bundle>& bundles, std::string& artefact, std::string& log) override {
+    std::vector<Manifest> manifests;
+    for (const Bundle& b : bundles) {
+      std::optional<Manifest> m = readManifest(b.folder);
+      if (!m || m->sources.empty()) {
+        log = "the bundle of '" + b.name + "' has no manifest that lists its sources";
+        return false;
+      }
+      manifests.push_back(std::move(*m));
+    }
+    const bool together = bundles.size() > 1 || manifests[0].isSmall();
+    for (const Manifest& m : manifests)
+      if (together && !m.isSmall()) {
+        log = "a large bundle cannot be built together with others";
+        return false;
+      }
+    std::string key = keyOf(bundles, manifests);
+    artefact = cache.find(key);
+    if (!artefact.empty()) return true;
+
+    const fs::path folder = fs::path(work) / ("build-" + key.substr(0, 16));
+    std::error_code error;
+    fs::create_directories(folder, error);
+    std::vector<std::vector<std::string>> commands;
+    std::vector<std::string> objects;
+    auto compile = [&](const std::string& source, const std::vector<std::string>& sourceOptions, const std::string& level) {
+      std::string object = (folder / fmt::format("{}.o", objects.size())).string();
+      std::vector<std::string> c{compiler, "-std=c++17", level, "-fPIC", "-w"};
+      c.insert(c.end(), traits.flags.begin(), traits.flags.end());
+      c.insert(c.end(), manifests[0].options.begin(), manifests[0].options.end());
+      c.insert(c.end(), sourceOptions.begin(), sourceOptions.end());
+      c.push_back("-DORTC_RT_PREFIX=" + (bundles.size() == 1 ? bundles[0].name : std::string("ortc_unit")));
+      for (const std::string& f : traits.includeFolders) c.push_back("-I" + f);
+      for (size_t i = 0; i < bundles.size(); ++i) {
+        for (const std::string& d : manifests[i].includeFolders)
+          // One copy of the runtime serves all; only the model's own headers differ.
+          if (i == 0 || d == "include") c.push_back("-I" + bundles[i].folder + "/" + d);
+        c.push_back("-I" + bundles[i].folder); // of weights that are linked in
+        c.push_back("-Wa,-I" + bundles[i].folder);
+      }
+      for (const char* a : {"-c", "-o"}) c.push_back(a);
+      c.push_back(object);
+      c.push_back(source);
+      commands.push_back(std::move(c));
+      objects.push_back(object);
+    };
+    if (together) {
+      const std::string unit = (folder / "unit.cpp").string();
+      std::error_code e;
+      llvm::raw_fd_ostream(unit, e) << unityText(bundles, manifests);
+      compile(unit, {}, "-O1");
+    } else {
+      for (const Source& s : manifests[0].sources)
+        if (!Manifest::isRuntime(s)) compile(bundles[0].folder + "/" + s.path, s.options, "-O2");
+    }
+    for (const Source& s : manifests[0].sources)
+      if (Manifest::isRuntime(s)) compile(bundles[0].folder + "/" + s.path, s.options, "-O2");
+    for (const std::string& s : traits.extraSources) compile(s, {}, "-O2");
+
+    if (!runAll(commands, together ? 1 : static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))), log)) return false;
+    std::string library = (folder / "bundle.so").string();
+    std::vector<std::string> link{compiler, "-shared", "-o", library, "-Wl,--no-undefined"};
+    link.insert(link.end(), objects.begin(), objects.end());
+    link.insert(link.end(), traits.libraries.begin(), traits.libraries.end());
+    for (const char* l : {"-pthread", "-ldl", "-lm"}) link.push_back(l);
+    if (!runAll({link}, 1, log)) return false;
+    for (const std::string& object : objects) fs::remove(object, error);
+    artefact = cache.put(key, library);
+    return true;
+  }
+
+  std::unique_ptr<Session> load(const Bundle& bundle, const std::string& artefact, Diagnostics& diagnostics) override {
+    Diagnostics::FileScope scope(diagnostics, bundle.model);
+    std::unique_ptr<onnx::OnnxFile> file = onnx::OnnxFile::open(bundle.model, diagnostics);
+    if (!file) return nullptr;
+    void* library = dlopen(artefact.c_str(), RTLD_NOW | RTLD_LOCAL);
+    using Model = const ortc_model* (*)();
+    auto model = library ? reinterpret_cast<Model>(dlsym(library, (bundle.name + "_model").c_str())) : nullptr;
+    if (!model) {
+      const char* why = dlerror();
+      diagnostics.error("", "what was built cannot be loaded: {}; this is a fault of ortc", why ? why : "no reason was given");
+      return nullptr;
+    }
+    std::string weights = bundle.folder + "/weights/" + bundle.name + ".bin";
+    if (options.weights != "file" || !fs::exists(weights)) weights.clear();
+    return openBundle(model(), file->model().graph, threads, weights, nullptr, diagnostics);
+  }
+
+private:
+  const CompileOptions& options;
+  std::string work, compiler, compilerVersion;
+  int threads;
+  CxxTraits traits;
+  BuildCache cache;
+
+  std::string keyOf(const std::vector<Bundle>& bundles, const std::vector<Manifest>& manifests) {
+    BuildKey key;
+    key.add("1").add(compiler).add(compilerVersion).add(traits.label);
+    for (const auto* list : {&traits.flags, &traits.includeFolders, &traits.extraSources, &traits.libraries})
+      for (const std::string& s : *list) key.add(s);
+    for (const std::string& s : traits.extraSources) key.addFile(s);
+    for (size_t i = 0; i < bundles.size(); ++i) {
+      // The manifest has the hash of the weights. The runtime is the same in all bundles.
+      key.add(bundles[i].name).addFile(bundles[i].folder + "/manifest.json");
+      for (const Source& s : manifests[i].sources)
+        if (i == 0 || !Manifest::isRuntime(s)) key.addFile(bundles[i].folder + "/" + s.path);
+    }
+    std::error_code error;
+    std::vector<std::string> headers;
+    for (fs::recursive_directory_iterator it(bundles[0].folder + "/runtime", error), end; !error && it != end; it.increment(error))
+      if (it->is_regular_file()) headers.push_back(it->path().string());
+    std::sort(headers.begin(), headers.end());
+    for (const std::string& h : headers) key.addFile(h);
+    return key.hex();
+  }
+
+  /// All sources behind all headers, each in its namespace: what its includes would bring inside is there already.
+  std::string unityText(const std::vector<Bundle>& bundles, const std::vector<Manifest>& manifests) {
+    std::set<std::string> headers;
+    std::string body;
+    for (size_t i = 0; i < bundles.size(); ++i) {
+      const Source* main = nullptr;
+      for (const Source& s : manifests[i].sources)
+        if (!Manifest::isRuntime(s)) main = &s;
+      const std::string path = bundles[i].folder + "/" + main->path;
+      llvm::StringRef rest;
+      const std::string text = readText(path);
+      for (rest = text; !rest.empty();) {
+        auto [line, after] = rest.split('\n');
+        rest = after;
+        if (line.starts_with("#include <")) headers.insert(line.str());
+        // The model's own header and its weights stay where they are.
+        else if (line.starts_with("#include \"") && !line.contains("\"" + bundles[i].name + "/") && !line.contains("\"weights/")) headers.insert(line.str());
+      }
+      body += fmt::format("namespace unit_{0} {{\n#include \"{1}\"\n}} // namespace unit_{0}\n", bundles[i].name, path);
+    }
+    std::string all = "#include \"ortc/ortc.h\"\n";
+    for (const std::string& h : headers) all += h + "\n";
+    return all + body;
+  }
+
+  /// False: the output of those that failed is in `log`.
+  bool runAll(const std::vector<std::vector<std::string>>& commands, unsigned jobs, std::string& log) {
+    bool ok = true;
+    runInWorkers(
+        commands.size(), jobs, {1800, 0},
+        [&](size_t i) {
+          ProcessResult r = runProgram(commands[i], 1800);
+          return (r.exitCode == 0 ? "0" : "1") + r.output;
+        },
+        [&](size_t i, WorkerResult r) {
+          if (r.failure.empty() && !r.output.empty() && r.output[0] == '0') return;
+          ok = false;
+          log += (r.failure.empty() ? r.output.substr(1) : commands[i].back() + ": " + r.failure) + "\n";
+        });
+    return ok;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<DeviceRunner> makeCxxRunner(const CompileOptions& options, const std::string& workFolder, int threads, CxxTraits traits) {
+  return std::make_unique<CxxRunner>(options, workFolder, threads, std::move(traits));
+}
+
+std::unique_ptr<DeviceRunner> makeCxxRunner(const CompileOptions& options, const std::string& workFolder, int threads) {
+  CxxTraits traits;
+  traits.label = options.target;
+  return makeCxxRunner(options, workFolder, threads, std::move(traits));
+}
+
+} // namespace ortc::driver
