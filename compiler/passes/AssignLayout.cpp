@@ -41,6 +41,29 @@ struct AssignLayoutPass : impl::AssignLayoutBase<AssignLayoutPass> {
       rewriter.replaceOp(op, createTranspose(rewriter, op.getLoc(), made.getResult(), inverse(toLast)));
     }
     moveTransposes(getOperation());
+    getOperation().walk([&](linalg::GenericOp g) { dropOnes(rewriter, g); });
+  }
+
+  /// A constant per channel, (channels, 1, 1), is read along the last loop now; epilogues want it to be its last dim.
+  static void dropOnes(RewriterBase& rewriter, linalg::GenericOp g) {
+    SmallVector<AffineMap> maps = g.getIndexingMapsArray();
+    bool changed = false;
+    for (OpOperand* operand : g.getDpsInputOperands()) {
+      AffineMap& map = maps[operand->getOperandNumber()];
+      if (!operand->get().getDefiningOp<arith::ConstantOp>() || !map.isProjectedPermutation(true)) continue;
+      auto type = cast<RankedTensorType>(operand->get().getType());
+      SmallVector<AffineExpr> exprs;
+      SmallVector<int64_t> shape;
+      for (auto [e, size] : llvm::zip(map.getResults(), type.getShape()))
+        if (!isa<AffineConstantExpr>(e)) exprs.push_back(e), shape.push_back(size);
+      if (exprs.size() == map.getNumResults()) continue;
+      rewriter.setInsertionPoint(g);
+      Value init = rewriter.create<tensor::EmptyOp>(g.getLoc(), shape, type.getElementType());
+      operand->set(rewriter.createOrFold<ReshapeOp>(operand->get().getLoc(), init.getType(), operand->get(), init));
+      map = AffineMap::get(map.getNumDims(), 0, exprs, rewriter.getContext());
+      changed = true;
+    }
+    if (changed) g.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
   }
 
   /// The sizes of arguments are the first ops of the function.

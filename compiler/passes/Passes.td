@@ -125,4 +125,23 @@ def ShareConcatPrefix : Pass<"share-concat-prefix", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ortc::OrtcDialect"];
 }
 
+def SinkReshape : Pass<"sink-reshape", "::mlir::func::FuncOp"> {
+  let summary = "elementwise ops are computed in the shape in which their operand was written";
+  let description = [{
+    A matrix product without its batch dim of size 1, or with its rows merged, is then followed directly by the bias and
+    the activation, and the reshape comes after them.
+
+    ```mlir
+    %r = ortc.reshape %y into %e : tensor<128x64xf32> -> tensor<1x128x64xf32>
+    %z = linalg.generic {... r + bias[k] ...} ins(%r, %bias)
+    ```
+    becomes
+    ```mlir
+    %s = linalg.generic {... y + bias[k] ...} ins(%y, %bias)
+    %z = ortc.reshape %s into %e : tensor<128x64xf32> -> tensor<1x128x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::ortc::OrtcDialect"];
+}
+
 #endif // ORTC_PASSES_TD

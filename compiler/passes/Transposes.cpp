@@ -418,6 +418,19 @@ static bool sinkThroughReshape(RewriterBase& rewriter, ReshapeOp op) {
   Sizes from = getSizes(rewriter, op.getSource()), to = getSizes(rewriter, op.getResult());
   SmallVector<DimGroup> groups = groupDims(from, to);
   if (groups.size() < 2) return false;
+  // A group that lies in one piece in x (in whatever order) may move; where another dim comes in between, this would
+  // only be another transpose of everything.
+  SmallVector<int64_t> place(p->size(), -1); // among the dims of x other than of size 1
+  int64_t places = 0;
+  Permutation back = inverse(*p);
+  for (size_t s = 0; s < back.size(); ++s)
+    if (constantSize(from[back[s]]) != 1) place[s] = places++;
+  for (const DimGroup& g : groups) {
+    int64_t low = INT64_MAX, high = -1, count = 0;
+    for (unsigned d = g.from0; d < g.from1; ++d)
+      if (int64_t at = place[(*p)[d]]; at >= 0) low = std::min(low, at), high = std::max(high, at), ++count;
+    if (count && high - low + 1 != count) return false;
+  }
   // Groups in the order of x: by the first of their dims there.
   auto firstOf = [&](const DimGroup& g) {
     int64_t first = INT64_MAX;
@@ -427,7 +440,7 @@ static bool sinkThroughReshape(RewriterBase& rewriter, ReshapeOp op) {
   };
   SmallVector<unsigned> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) { return firstOf(groups[a]) < firstOf(groups[b]); });
+  llvm::sort(order, [&](unsigned a, unsigned b) { return firstOf(groups[a]) < firstOf(groups[b]); });
   if (llvm::is_sorted(order)) return false; // all of it stays before
   Permutation before; // of x
   Sizes shape;        // after the reshape, groups in the order of x
@@ -533,11 +546,11 @@ static std::optional<Permutation> aboveReshape(OpBuilder& b, ReshapeOp op, Array
     for (unsigned d = group.to0; d < group.to1; ++d) groupOf[d] = g;
   Permutation above;
   int64_t current = -1, last = -1;
-  llvm::SmallSet<int64_t, 8> done;
+  llvm::SmallSetVector<int64_t, 8> done;
   for (int64_t d : p) {
     if (constantSize(to[d]) == 1) continue;
     if (groupOf[d] != current) {
-      if (!done.insert(groupOf[d]).second) return std::nullopt;
+      if (!done.insert(groupOf[d])) return std::nullopt;
       current = groupOf[d];
       for (unsigned s = groups[current].from0; s < groups[current].from1; ++s) above.push_back(s);
     } else if (d < last)

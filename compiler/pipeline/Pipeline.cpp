@@ -55,6 +55,9 @@ LogicalResult simplify(ModuleOp module) {
 
 LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
   PassManager pm(module.getContext());
+  // Bias and activation directly after their product, where the next pass looks for them.
+  pm.addNestedPass<func::FuncOp>(createSinkReshape());
+  pm.addPass(createSimplify());
   // Factors before layouts: they know output channels by their dim of the model.
   pm.addNestedPass<func::FuncOp>(createFoldScaleIntoWeights());
   pm.addNestedPass<func::FuncOp>(createFoldTranspose());
@@ -66,6 +69,9 @@ LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
     pm.addPass(createFoldConstants());
     pm.addPass(createSimplify());
   }
+  // Again: layouts turn transposes into reshapes.
+  pm.addNestedPass<func::FuncOp>(createSinkReshape());
+  pm.addPass(createSimplify());
   // Concatenations are made anew with their layouts.
   pm.addNestedPass<func::FuncOp>(createShareConcatPrefix());
   return pm.run(module);

@@ -487,6 +487,7 @@ LogicalResult Places::run() {
   if (failed(placeBlock(entry))) return failure();
   number();
   for (auto& [tensor, place] : places) extend(tensor);
+  writeInPlace();
   return planWorkspaces();
 }
 

@@ -77,6 +77,7 @@ private:
   void number();
   mlir::LogicalResult planWorkspaces();
   void extend(mlir::Value tensor);
+  void writeInPlace(); // InPlace.cpp
 };
 
 /// Is `op` (or one that holds it) directly in a block of the program, not inside of a kernel?

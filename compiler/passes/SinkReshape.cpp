@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assumes simplified tensor IR. Comes before everything that looks for elementwise ops directly after a contraction or
+// convolution: FoldScaleIntoWeights, and the epilogues of FormKernels.
+#include "compiler/passes/Passes.h"
+#include "compiler/passes/Transposes.h"
+
+using namespace mlir;
+
+namespace ortc {
+#define GEN_PASS_DEF_SINKRESHAPE
+#include "compiler/passes/Passes.h.inc"
+
+namespace {
+struct SinkReshapePass : impl::SinkReshapeBase<SinkReshapePass> {
+  void runOnOperation() override {
+    SmallVector<linalg::GenericOp> ops; // in order, so that one walk carries a reshape as far as it goes
+    getOperation().walk<WalkOrder::PreOrder>([&](linalg::GenericOp g) { ops.push_back(g); });
+    IRRewriter rewriter(&getContext());
+    for (linalg::GenericOp g : ops) sink(rewriter, g);
+  }
+
+  static void sink(RewriterBase& rewriter, linalg::GenericOp g) {
+    if (g.getNumReductionLoops() || g.hasIndexSemantics() || g.getNumDpsInits() != 1) return;
+    if (!g.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>() || !g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isIdentity()) return;
+    for (OpOperand* operand : g.getDpsInputOperands()) {
+      auto reshape = operand->get().getDefiningOp<ReshapeOp>();
+      if (!reshape || !operand->get().hasOneUse() || !g.getMatchingIndexingMap(operand).isIdentity()) continue;
+      Value x = reshape.getSource();
+      if (!x.hasOneUse() || !isa_and_nonnull<ContractOp, ConvOp, linalg::GenericOp>(x.getDefiningOp())) continue;
+      if (rewrite(rewriter, g, operand, x)) return;
+    }
+  }
+
+  /// Computes `g` over the dims of x.
+  static bool rewrite(RewriterBase& rewriter, linalg::GenericOp g, OpOperand* through, Value x) {
+    rewriter.setInsertionPoint(g);
+    Sizes from = getSizes(rewriter, x), to = getSizes(rewriter, through->get());
+    unsigned rank = from.size();
+    // Each loop as an index of x; null where several dims become one or the other way round.
+    SmallVector<AffineExpr> loops(to.size());
+    for (const DimGroup& group : groupDims(from, to)) {
+      SmallVector<unsigned> ins, outs;
+      for (unsigned d = group.from0; d < group.from1; ++d)
+        if (constantSize(from[d]) != 1) ins.push_back(d);
+      for (unsigned d = group.to0; d < group.to1; ++d)
+        if (constantSize(to[d]) != 1) outs.push_back(d);
+      if (ins.size() == 1 && outs.size() == 1) loops[outs[0]] = rewriter.getAffineDimExpr(ins[0]);
+    }
+    for (auto [d, size] : llvm::enumerate(to))
+      if (constantSize(size) == 1) loops[d] = rewriter.getAffineConstantExpr(0);
+    SmallVector<Value> ins;
+    SmallVector<AffineMap> maps;
+    for (OpOperand* operand : g.getDpsInputOperands()) {
+      if (operand == through) {
+        ins.push_back(x);
+        maps.push_back(rewriter.getMultiDimIdentityMap(rank));
+        continue;
+      }
+      SmallVector<AffineExpr> exprs;
+      for (AffineExpr e : g.getMatchingIndexingMap(operand).getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(e);
+        if (!dim && !isa<AffineConstantExpr>(e)) return false;
+        if (dim && !loops[dim.getPosition()]) return false;
+        exprs.push_back(dim ? loops[dim.getPosition()] : e);
+      }
+      ins.push_back(operand->get());
+      maps.push_back(AffineMap::get(rank, 0, exprs, rewriter.getContext()));
+    }
+    maps.push_back(rewriter.getMultiDimIdentityMap(rank));
+    Value init = createEmpty(rewriter, g.getLoc(), from, getElementTypeOrSelf(g.getResult(0).getType()));
+    SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+    auto made = rewriter.create<linalg::GenericOp>(g.getLoc(), TypeRange{init.getType()}, ins, ValueRange{init}, maps, iterators);
+    rewriter.inlineRegionBefore(g.getRegion(), made.getRegion(), made.getRegion().begin());
+    rewriter.replaceOpWithNewOp<ReshapeOp>(g, g.getResult(0).getType(), made.getResult(0), g.getDpsInits()[0]);
+    return true;
+  }
+};
+} // namespace
+} // namespace ortc
