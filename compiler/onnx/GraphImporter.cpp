@@ -7,6 +7,7 @@
 #include "compiler/onnx/KnownOperators.h"
 #include "compiler/onnx/NodeBuilder.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <set>
 #include <unordered_map>
 
 using namespace mlir;
@@ -138,8 +139,73 @@ private:
     return {valueType(t, loc, where), b.getArrayAttr(names)};
   }
 
+  /// The part of the graph that --cut-inputs and --cut-outputs leave: what the outputs need, up to the inputs.
+  Graph cut(const Graph& whole) {
+    Graph part = whole;
+    auto typed = [&](const std::string& name) -> const onnx::ValueInfo* {
+      for (const auto* list : {&whole.inputs, &whole.outputs, &whole.valueInfos})
+        for (const onnx::ValueInfo& v : *list)
+          if (v.name == name) return &v;
+      return nullptr;
+    };
+    auto produced = [&](const std::string& name) {
+      return llvm::any_of(whole.nodes, [&](const Node& n) { return llvm::is_contained(n.outputs, name); }) ||
+             llvm::any_of(whole.inputs, [&](const onnx::ValueInfo& v) { return v.name == name; });
+    };
+    if (!options.cutOutputs.empty()) {
+      part.outputs.clear();
+      for (const std::string& name : options.cutOutputs) {
+        if (!produced(name)) fail("", "--cut-outputs names {}, which is no value of the graph", quoteName(name));
+        onnx::ValueInfo info;
+        if (const onnx::ValueInfo* known = typed(name)) info = *known;
+        info.name = name;
+        part.outputs.push_back(info);
+      }
+    }
+    std::set<std::string> stop;
+    std::vector<onnx::ValueInfo> cutInputs;
+    for (const std::string& name : options.cutInputs) {
+      if (!produced(name)) fail("", "--cut-inputs names {}, which is no value of the graph", quoteName(name));
+      const onnx::ValueInfo* known = typed(name);
+      if (!known || known->type.kind == onnx::Type::Kind::None) {
+        reports->error("", "--cut-inputs names {}, whose type the file does not say", quoteName(name)).help("let the exporter write the types of inner values (onnx.shape_inference), or cut elsewhere");
+        throw ImportFailure();
+      }
+      stop.insert(name);
+      cutInputs.push_back(*known);
+    }
+    std::set<std::string> needed;
+    for (const onnx::ValueInfo& o : part.outputs) needed.insert(o.name);
+    std::function<void(const Node&)> need = [&](const Node& n) {
+      for (const std::string& in : n.inputs)
+        if (!in.empty() && !stop.count(in)) needed.insert(in);
+      for (const onnx::Attribute& a : n.attributes) // names of the outer graph that subgraphs read
+        for (const auto& g : a.graphs) {
+          for (const Node& inner : g->nodes) need(inner);
+          for (const onnx::ValueInfo& o : g->outputs)
+            if (!stop.count(o.name)) needed.insert(o.name);
+        }
+    };
+    std::vector<Node> kept;
+    for (const Node& n : llvm::reverse(whole.nodes)) {
+      bool wanted = llvm::any_of(n.outputs, [&](const std::string& o) { return needed.count(o) && !stop.count(o); });
+      if (!wanted) continue;
+      need(n);
+      kept.push_back(n);
+    }
+    part.nodes.assign(kept.rbegin(), kept.rend());
+    part.inputs.clear();
+    for (const onnx::ValueInfo& i : whole.inputs)
+      if (!stop.count(i.name) && (needed.count(i.name) || whole.initializer(i.name))) part.inputs.push_back(i);
+    part.inputs.insert(part.inputs.end(), cutInputs.begin(), cutInputs.end());
+    return part;
+  }
+  Graph cutGraph;
+
   void importMain(ModuleOp module) {
-    const Graph& graph = file.model().graph;
+    bool cuts = !options.cutInputs.empty() || !options.cutOutputs.empty();
+    if (cuts) cutGraph = cut(file.model().graph);
+    const Graph& graph = cuts ? cutGraph : file.model().graph;
     for (auto& [name, sizes] : options.shapes)
       if (llvm::none_of(graph.inputs, [&](auto& i) { return i.name == name; })) {
         auto& d = reports->error("", "--shape names {}, which is no input", quoteName(name));
