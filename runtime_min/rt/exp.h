@@ -35,7 +35,10 @@ template <class V> struct nearest {
 };
 template <class V> ORTC_INLINE nearest<V> round_product(V x, float factor) {
   const V t = fma(x, factor, round_magic);
-  return {V(t - round_magic), int_of<V>(bits_as<int_of<V>>(t) - bits_as<int32_t>(round_magic))};
+  // Unsigned: of NaN and infinity the difference is anything.
+  using U = uint_of<V>;
+  const U number = bits_as<U>(t) - bits_as<uint32_t>(round_magic);
+  return {V(t - round_magic), bits_as<int_of<V>>(number)};
 }
 
 // e^r - 1 for |r| <= ln2 / 2, as r + r^2 p
@@ -59,9 +62,10 @@ template <class V> ORTC_INLINE V exp_core(V r) {
 #endif
 }
 
-// 2^n, -126 <= n <= 127
-template <class V, class I> ORTC_INLINE V power_of_2(I n) {
-  return bits_as<V>(I((n + 127) << 23));
+// 2^n, -126 <= n <= 127; any number for other n, which NaN leads to
+template <class V> ORTC_INLINE V power_of_2(int_of<V> n) {
+  using U = uint_of<V>;
+  return bits_as<V>(U((bits_as<U>(n) + 127u) << 23));
 }
 
 // y 2^n for any n that occurs here, rounded once, denormals included
@@ -71,7 +75,7 @@ template <class V> ORTC_INLINE V scale(V y, const nearest<V>& n, int shift) {
     return __builtin_ia32_scalefps512_mask(y, shift ? V(n.value + float(shift)) : n.value, y,
                                            uint16_t(-1), 4);
 #endif
-  const int_of<V> k = n.number + shift, half = k >> 1;
+  const int_of<V> k = add(n.number, splat<int_of<V>>(shift)), half = k >> 1;
   return y * power_of_2<V>(half) * power_of_2<V>(int_of<V>(k - half));
 }
 
@@ -95,7 +99,7 @@ template <class V> ORTC_INLINE V expm1_f32(V x) {
   const nearest<V> n = round_product(c, log2_e);
   const V r = fma(n.value, -ln2_low, fma(n.value, -ln2_high, c));
   // 2^n (e^r - 1) + (2^n - 1), at half size: n can be 128
-  const V half = power_of_2<V>(int_of<V>(n.number - 1));
+  const V half = power_of_2<V>(sub(n.number, splat<int_of<V>>(1)));
   const V y = fma(expm1_core(r), half, V(half - 0.5f)) * 2.0f;
   return abs(x) < 1e-30f ? x : y; // keeps the sign of 0 and the bits of denormals
 }

@@ -74,7 +74,7 @@ template <class V> ORTC_INLINE V log1p_f32(V x) {
   const U i = bits_as<U>(u) - sqrt_half_bits;
   const int_of<V> e = bits_as<int_of<V>>(i) >> 23;
   // f = (1 + x) / 2^e - 1 without the rounding of 1 + x; from 2^24 on that rounding is nothing
-  const V s = bits_as<V>(int_of<V>((127 - e) << 23));
+  const V s = bits_as<V>(U((127u - bits_as<U>(e)) << 23));
   const V m = bits_as<V>(U((i & 0x007fffffu) + sqrt_half_bits));
   const V exact = fma(x, s, V(s - 1.0f)), rounded = m - 1.0f;
   const V f = x < 16777216.0f ? exact : rounded;

@@ -25,7 +25,7 @@ template <class D> ORTC_INLINE D log2_f64(D m) {
 
 // 2^x for -200 <= x <= 200, to 2^-38; NaN stays
 template <class D> ORTC_INLINE D exp2_f64(D x) {
-  using I = int_of<D>;
+  using U = uint_of<D>;
   const D t = x + 6755399441055744.0; // 1.5 * 2^52
   const D r = (x - (t - 6755399441055744.0)) * 0.6931471805599453;
   D p = fma(splat<D>(1.0 / 3628800), r, 1.0 / 362880);
@@ -38,8 +38,8 @@ template <class D> ORTC_INLINE D exp2_f64(D x) {
   p = fma(p, r, 0.5);
   p = fma(p, r, 1.0);
   p = fma(p, r, 1.0);
-  const I n = bits_as<I>(t) - bits_as<int64_t>(6755399441055744.0);
-  return p * bits_as<D>(I((n + 1023) << 52));
+  const U n = bits_as<U>(t) - bits_as<uint64_t>(6755399441055744.0);
+  return p * bits_as<D>(U((n + 1023u) << 52));
 }
 
 // 2^(y (e + log2 m)), rounded to f32 once

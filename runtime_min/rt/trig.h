@@ -93,11 +93,11 @@ template <class V> ORTC_INLINE V cos_core(V s) {
 
 // sin(r + n pi/2)
 template <class V> ORTC_INLINE V sin_of(const angle<V>& a) {
-  using I = int_of<V>;
+  using U = uint_of<V>;
   const V s = a.r * a.r;
   const V odd = cos_core(s), even = sin_core(a.r, s);
   const V y = (a.n & 1) != 0 ? odd : even;
-  return bits_as<V>(I(bits_as<I>(y) ^ ((a.n & 2) << 30)));
+  return bits_as<V>(U(bits_as<U>(y) ^ (bits_as<U>(a.n) & 2u) << 30));
 }
 
 template <class V> ORTC_INLINE V sin_f32(V x) {
@@ -106,7 +106,7 @@ template <class V> ORTC_INLINE V sin_f32(V x) {
 }
 template <class V> ORTC_INLINE V cos_f32(V x) {
   angle<V> a = reduce(x);
-  a.n = a.n + 1;
+  a.n = add(a.n, splat<int_of<V>>(1));
   return sin_of(a);
 }
 template <class V> ORTC_INLINE V tan_f32(V x) {
