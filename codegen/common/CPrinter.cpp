@@ -35,6 +35,8 @@ std::string shortestDecimal(const APFloat& value) {
 }
 
 std::string CPrinter::typeName(Type type) {
+  if (isa<StringType>(type)) return "ortc_string";
+  if (isa<ListType, MapType>(type)) return "ortc_tensor";
   if (type.isIndex()) return indexName();
   if (auto i = dyn_cast<IntegerType>(type)) {
     unsigned width = i.getWidth();

@@ -98,7 +98,7 @@ LogicalResult CProgramPrinter::printBuffer(BufferOp op) {
   if (op->use_empty()) return success();
   StringRef segment = op.getSegment();
   auto type = cast<MemRefType>(op.getMemref().getType());
-  bool constant = segment == "input" || segment == "weights";
+  bool constant = segment == "input" || segment == "weights" || segment == "strings";
   if (!constant && segment != "output" && segment != "arena") return unsupported(op, "segment '" + segment + "'");
   std::string element = elementTypeName(type.getElementType());
   Expr at = op.getOffset() ? expr(op.getOffset()) : integer(0);

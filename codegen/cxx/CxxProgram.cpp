@@ -18,6 +18,7 @@ protected:
     if (segment == "weights" || segment == "arena")
       return std::string(segment == "weights" ? "context.params" : "context.memory") + ".at<" + element + ">(" +
              (at.isInteger ? at.text : "uint64_t(" + at.text + ")") + ")";
+    if (segment == "strings") return "strings_" + std::to_string(op.getNumber()) + (codegen::isInteger(at, 0) ? "" : " + " + at.text + " / 16");
     bool constant = segment == "input";
     std::string data = std::string(constant ? "inputs" : "outputs") + "[" + std::to_string(op.getNumber()) + "].data";
     std::string pointee = (constant ? "const " : "") + element;

@@ -20,3 +20,13 @@
 #define GET_TYPEDEF_CLASSES
 #include "compiler/ir/OrtcTypes.h.inc"
 #include "compiler/ir/OrtcInterfaces.h.inc"
+
+namespace ortc {
+/// A dense tensor, whose elements lie side by side in memory: numbers, bools, or strings (pointer and length).
+inline bool isDenseTensor(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && (tensor.getElementType().isIntOrIndexOrFloat() || mlir::isa<StringType>(tensor.getElementType()));
+}
+/// Bytes of one element in the memory of a bundle; a string takes a pointer and a 64-bit length.
+inline unsigned elementBytes(mlir::Type element) { return mlir::isa<StringType>(element) ? 16 : storageBytes(element); }
+} // namespace ortc

@@ -161,8 +161,7 @@ private:
   static bool isTensorWork(Operation& op) {
     if (isShapeOnly(&op) || op.getNumResults() == 0 || op.getNumRegions() > 1) return false;
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, KernelOp, HostStepOp, tensor::InsertSliceOp>(op)) return false;
-    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    return type && type.getElementType().isIntOrIndexOrFloat();
+    return isDenseTensor(op.getResult(0).getType());
   }
 
   void formBlock(Block& block) {

@@ -57,7 +57,7 @@ private:
   OpFoldResult bytesOf(const PlannedBuffer& buffer) {
     OpBuilder& mb = places.builder();
     mb.setInsertionPoint(places.startPoint());
-    OpFoldResult bytes = mb.getIndexAttr(storageBytes(buffer.elementType));
+    OpFoldResult bytes = mb.getIndexAttr(elementBytes(buffer.elementType));
     for (OpFoldResult s : buffer.sizes) bytes = mulSizes(mb, main.getLoc(), bytes, s);
     return bytes;
   }
@@ -139,7 +139,7 @@ private:
     }
     OpFoldResult offset = place->offset;
     Location loc = tensor.getLoc();
-    auto unit = static_cast<int64_t>(storageBytes(buffer.elementType));
+    auto unit = static_cast<int64_t>(elementBytes(buffer.elementType));
     Value at;
     auto c = constantSize(offset);
     auto base = buffer.byteOffset ? constantSize(buffer.byteOffset) : std::optional<int64_t>(0);
@@ -239,7 +239,7 @@ private:
         sizes.push_back(mappedSize(k.value_or(s)));
       }
       if (known != atStart) continue;
-      b.create<OutputDimsOp>(ret.getLoc(), operand.getOperandNumber(), storageBytes(type.getElementType()), sizes);
+      b.create<OutputDimsOp>(ret.getLoc(), operand.getOperandNumber(), elementBytes(type.getElementType()), sizes);
     }
   }
 
@@ -261,7 +261,7 @@ private:
       return success();
     }
     if (auto kernel = dyn_cast<KernelOp>(op)) return emitKernel(kernel);
-    if (isa<func::ReturnOp>(op)) return success();
+    if (auto ret = dyn_cast<func::ReturnOp>(op)) return emitLists(ret);
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       // Read back by the host.
       const PlannedPlace* place = places.find(extract.getTensor());
@@ -274,18 +274,46 @@ private:
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) return emitIf(branch);
     if (auto loop = dyn_cast<scf::ForOp>(op)) return emitFor(loop);
-    if (auto step = dyn_cast<HostStepOp>(op)) {
-      IRMapping local = map;
-      for (Value v : step.getArguments())
-        if (isTensor(v.getType())) local.map(v, bufferOf(v));
-      Operation* copy = b.clone(op, local);
-      for (auto [x, y] : llvm::zip(op.getResults(), copy->getResults())) map.map(x, y);
-      return success();
-    }
+    if (auto step = dyn_cast<HostStepOp>(op)) return emitStep(step);
     // Views and shapes are gone; constants and arithmetic on scalars stay.
     if (llvm::any_of(op.getResultTypes(), [&](Type t) { return isTensor(t); })) return success();
     if (op.getNumRegions()) return op.emitError("has no counterpart in a program");
     b.clone(op, map);
+    return success();
+  }
+
+  /// A step takes each tensor as its buffer and its sizes; lists and maps are handles. Dense results are buffers, too,
+  /// after the arguments.
+  LogicalResult emitStep(HostStepOp step) {
+    SmallVector<Value> args;
+    auto add = [&](Value v) {
+      if (!isTensor(v.getType())) return args.push_back(mapped(v));
+      args.push_back(bufferOf(v));
+      OpBuilder& mb = places.builder();
+      mb.setInsertionPoint(step);
+      for (OpFoldResult s : getSizes(mb, v)) args.push_back(mappedSize(s));
+    };
+    for (Value v : step.getArguments()) add(v);
+    SmallVector<Type> types;
+    for (Value r : step.getResults()) {
+      if (isTensor(r.getType())) add(r);
+      else types.push_back(r.getType());
+    }
+    auto made = b.create<HostStepOp>(step.getLoc(), types, step.getStep(), args, step.getSettingsAttr());
+    unsigned next = 0;
+    for (Value r : step.getResults())
+      if (!isTensor(r.getType())) map.map(r, made.getResult(next++));
+    return success();
+  }
+
+  /// Lists and maps that the model returns are handed to the caller at the end.
+  LogicalResult emitLists(func::ReturnOp ret) {
+    for (OpOperand& operand : ret->getOpOperands()) {
+      if (isTensor(operand.get().getType())) continue;
+      if (!isa<ListType, MapType>(operand.get().getType())) return ret.emitError() << "cannot return a value of type " << operand.get().getType();
+      auto number = b.getNamedAttr("number", b.getI64IntegerAttr(operand.getOperandNumber()));
+      b.create<HostStepOp>(ret.getLoc(), TypeRange{}, "set_output", ValueRange{mapped(operand.get())}, b.getDictionaryAttr(number));
+    }
     return success();
   }
 
@@ -362,6 +390,12 @@ private:
       NamedAttrList d;
       d.set("name", main.getResultAttr(i, "ortc.name"));
       d.set("dtype", main.getResultAttr(i, "ortc.dtype"));
+      if (isa<ListType>(ret.getOperand(i).getType())) {
+        d.set("dtype", b.getI64IntegerAttr(100)); // ORTC_LIST
+        d.set("dims", b.getArrayAttr({b.getUnitAttr()}));
+      } else if (isa<MapType>(ret.getOperand(i).getType())) {
+        d.set("dtype", b.getI64IntegerAttr(101)); // ORTC_MAP
+      }
       if (auto t = dyn_cast<RankedTensorType>(ret.getOperand(i).getType())) {
         SmallVector<Attribute> names;
         mb.setInsertionPoint(ret);
@@ -374,6 +408,13 @@ private:
       }
       outs.push_back(d.getDictionary(b.getContext()));
     }
+    SmallVector<Attribute> tables;
+    for (DenseStringElementsAttr t : places.stringTables) {
+      SmallVector<Attribute> strings;
+      for (StringRef s : t.getRawStringData()) strings.push_back(b.getStringAttr(s));
+      tables.push_back(b.getArrayAttr(strings));
+    }
+    if (!tables.empty()) module->setAttr("ortc.string_tables", b.getArrayAttr(tables));
     module->setAttr("ortc.inputs", b.getArrayAttr(ins));
     module->setAttr("ortc.outputs", b.getArrayAttr(outs));
   }

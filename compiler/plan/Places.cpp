@@ -14,10 +14,7 @@ bool isProgramBlock(Block* block) {
   return false;
 }
 
-static bool isPlaced(Type t) {
-  auto type = dyn_cast<RankedTensorType>(t);
-  return type && type.getElementType().isIntOrIndexOrFloat();
-}
+static bool isPlaced(Type t) { return isDenseTensor(t); }
 
 std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
   if (constantSize(size)) return size;
@@ -262,7 +259,10 @@ LogicalResult Places::placeBlock(Block& block) {
       if (auto c = dyn_cast<arith::ConstantOp>(op)) {
         if (isa<SplatElementsAttr>(c.getValue()) || r.use_empty()) continue;
         PlannedBuffer buffer;
-        buffer.segment = "weights";
+        // Strings hold addresses: they are tables in the source, not weights.
+        bool strings = isa<StringType>(cast<RankedTensorType>(r.getType()).getElementType());
+        buffer.segment = strings ? "strings" : "weights";
+        if (strings) buffer.number = stringTables.size(), stringTables.push_back(cast<DenseStringElementsAttr>(c.getValue()));
         buffer.name = wishName(r);
         buffer.elementType = cast<RankedTensorType>(r.getType()).getElementType();
         buffers.push_back(buffer);
@@ -313,6 +313,10 @@ LogicalResult Places::placeBlock(Block& block) {
         continue;
       }
       if (isa<KernelOp, ConcatOp>(op)) {
+        if (failed(placeResult(r))) return failure();
+        continue;
+      }
+      if (isa<HostStepOp>(op)) { // dense results of steps (the others are handles)
         if (failed(placeResult(r))) return failure();
         continue;
       }

@@ -36,6 +36,7 @@ public:
   /// What a kernel needs while it runs; set before run().
   std::function<std::optional<mlir::OpFoldResult>(KernelOp, mlir::OpBuilder&)> workspaceOf;
   llvm::DenseMap<mlir::Operation*, unsigned> workspaces; // buffer of a kernel's workspace
+  std::vector<mlir::DenseStringElementsAttr> stringTables; // by the number of a "strings" buffer
   const PlannedPlace* find(mlir::Value tensor) const {
     auto it = places.find(tensor);
     return it == places.end() ? nullptr : &it->second;

@@ -35,6 +35,7 @@ struct context {
   weights params;
   heap results; // strings, sequences, maps, outputs of unknown size
   int busy_flag = 0;
+  ortc_tensor* outputs = nullptr; // of the run in progress, for steps that hand out lists and maps
   char message[512] = {0};
 
   // Construction in given memory, without <new>.

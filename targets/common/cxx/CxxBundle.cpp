@@ -31,8 +31,11 @@ public:
     tags.insert("functions");
     tags.insert("narrow");
     tags.insert("typed");
+    bool steps = headers.count("rt/steps.h");
+    if (steps) tags.insert("steps");
     if (!writer.copyRuntime(tags)) return false;
     for (const char* s : {"arena", "context", "pool", "tensors", "weights"}) sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
+    if (steps) sources.push_back("runtime/rt/steps.cpp");
     std::vector<std::string> compile = options.compileOptions;
     return writer.writeHeaders(io, target.name()) && writer.writeCMake(sources, compile) && writer.writeManifest(io, facts, module, target, sources, compile);
   }
@@ -61,6 +64,23 @@ private:
     for (auto f : module.getOps<func::FuncOp>())
       if (f->hasAttr("ortc.kernel")) r.push_back(f);
     return r;
+  }
+  bool hasSteps() {
+    bool found = false;
+    module.walk([&](HostStepOp) { found = true; });
+    return found;
+  }
+  /// Constant strings, as tables that buffers of the segment "strings" are.
+  std::string stringTables() {
+    std::string text;
+    auto tables = module->getAttrOfType<ArrayAttr>("ortc.string_tables");
+    if (!tables) return text;
+    for (auto [i, table] : llvm::enumerate(tables.getAsRange<ArrayAttr>())) {
+      text += fmt::format("static const ortc_string strings_{}[] = {{\n", i);
+      for (auto s : table.getAsRange<StringAttr>()) text += fmt::format("    {{\"{}\", {}}},\n", escapeForString(s.getValue().str()), s.getValue().size());
+      text += "};\n";
+    }
+    return text + "\n";
   }
   bool split() { return kernels().size() > options.kernelsPerFile; }
 
@@ -143,7 +163,7 @@ private:
 
 using namespace ortc_rt;
 {usingKernels}
-{body}{program}
+{strings}{body}{program}
 {arena}// ---- what this model is, for callers that know nothing of it ----
 {tables}}} // namespace
 
@@ -172,6 +192,7 @@ ortc_status {n}_run(ortc_context* context, const ortc_tensor* inputs, ortc_tenso
   auto& c = *context_cast<ortc_rt::context>(context);
   const run_scope scope(c);
   if (scope.busy) return ORTC_BUSY;
+  c.outputs = outputs;
   int64_t dims[{dimsOrOne}] = {{}};
   if (const ortc_status s = c.check_inputs(inputs, dims)) return s;
   if (const ortc_status s = c.check_outputs(outputs, dims)) return s;
@@ -201,8 +222,8 @@ const ortc_model* {n}_model(void) {{
 }} // extern "C"
 )",
         fmt::arg("n", n), fmt::arg("kernelsH", split() ? "#include \"kernels.h\"\n" : ""), fmt::arg("includes", includes(needs)), fmt::arg("weights", weights),
-        fmt::arg("usingKernels", split() ? fmt::format("using namespace {}_kernels;\n", n) : ""), fmt::arg("body", body), fmt::arg("program", program), fmt::arg("arena", arena),
-        fmt::arg("tables", writer.ioTables(io)), fmt::arg("heap", 0), fmt::arg("open", open),
+        fmt::arg("usingKernels", split() ? fmt::format("using namespace {}_kernels;\n", n) : ""), fmt::arg("strings", stringTables()), fmt::arg("body", body), fmt::arg("program", program), fmt::arg("arena", arena),
+        fmt::arg("tables", writer.ioTables(io)), fmt::arg("heap", hasSteps() ? "1 << 20" : "0"), fmt::arg("open", open),
         fmt::arg("createArena", io.arenaBytes ? (*io.arenaBytes ? fmt::format("  if (const ortc_status s = c->reserve_arena({})) return s;\n", *io.arenaBytes) : std::string()) : std::string()),
         fmt::arg("reserve", reserve), fmt::arg("dimsOrOne", std::max<int64_t>(dims, 1)), fmt::arg("close", hasWeights && request.weights == "file" ? "  weights_close(context_cast<ortc_rt::context>(context)->params);\n" : ""),
         fmt::arg("target", target.name()), fmt::arg("sha", request.sha256), fmt::arg("numIn", io.inputs.size()), fmt::arg("numOut", io.outputs.size()), fmt::arg("numDims", dims),
