@@ -25,6 +25,23 @@ std::string wishName(Value value) {
   // "node '/fc1/Gemm' (Gemm, opset 13)" and "initializer 'w'": what stands between the first quotes
   size_t open = found.find('\''), close = open == std::string::npos ? open : found.find('\'', open + 1);
   if (close != std::string::npos) return found.substr(open + 1, close - open - 1);
+  // Folding moves constants and forgets where they came from; what they are used for says enough.
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>(); constant && isa<TensorType>(value.getType())) {
+    if (value.use_empty()) return "weights"; // packed for one kernel
+    for (Operation* user : value.getUsers()) {
+      if (isa<ContractOp, ConvOp>(user)) return "weights";
+      auto generic = dyn_cast<linalg::GenericOp>(user);
+      if (!generic) generic = user->getParentOfType<linalg::GenericOp>();
+      if (!generic) continue;
+      Block& body = generic.getRegion().front();
+      if (body.getOperations().size() == 2) {
+        if (isa<arith::AddFOp>(body.front())) return "bias";
+        if (isa<arith::MulFOp>(body.front())) return "scale";
+      }
+      if (generic != user) return "table"; // read at computed places
+    }
+    return "constant";
+  }
   return "";
 }
 
