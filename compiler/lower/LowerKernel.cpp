@@ -27,9 +27,9 @@ std::string wishName(Value value) {
   if (close != std::string::npos) return found.substr(open + 1, close - open - 1);
   // Folding moves constants and forgets where they came from; what they are used for says enough.
   if (auto constant = value.getDefiningOp<arith::ConstantOp>(); constant && isa<TensorType>(value.getType())) {
-    if (value.use_empty()) return "weights"; // packed for one kernel
+    if (value.use_empty()) return "w"; // packed for one kernel
     for (Operation* user : value.getUsers()) {
-      if (isa<ContractOp, ConvOp>(user)) return "weights";
+      if (isa<ContractOp, ConvOp>(user)) return "w";
       auto generic = dyn_cast<linalg::GenericOp>(user);
       if (!generic) generic = user->getParentOfType<linalg::GenericOp>();
       if (!generic) continue;
