@@ -436,6 +436,7 @@ bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& p
     });
     strings("sources", sources);
     strings("compile_options", compileOptions);
+    if (!needs.empty()) strings("needs", needs);
     strings("include_dirs", {"include"});
     strings("private_include_dirs", {"runtime"});
     strings("notes", request.notes);

@@ -59,6 +59,7 @@ public:
 
   const BundleRequest& request;
   Diagnostics& diagnostics;
+  std::vector<std::string> needs; ///< of the device, for the manifest: "VULKAN_INT64: kernel 'gather'"
 
 private:
   std::string digest;

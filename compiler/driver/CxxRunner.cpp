@@ -221,8 +221,8 @@ private:
         auto [line, after] = rest.split('\n');
         rest = after;
         if (line.starts_with("#include <")) headers.insert(line.str());
-        // The model's own header and its weights stay where they are.
-        else if (line.starts_with("#include \"") && !line.contains("\"" + bundles[i].name + "/") && !line.contains("\"weights/")) headers.insert(line.str());
+        // The model's own header, its weights and its shaders stay where they are.
+        else if (line.starts_with("#include \"") && !line.contains("\"" + bundles[i].name + "/") && !line.ends_with(".inc\"")) headers.insert(line.str());
       }
       body += fmt::format("namespace unit_{0} {{\n#include \"{1}\"\n}} // namespace unit_{0}\n", bundles[i].name, path);
     }

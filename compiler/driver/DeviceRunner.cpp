@@ -7,7 +7,7 @@ namespace ortc::driver {
 std::unique_ptr<DeviceRunner> createDeviceRunner(const CompileOptions& options, const std::string& workFolder, int threads) {
   const std::string& target = options.target;
   if (options.emulate) throw UsageError{fmt::format("--emulate has no effect on target '{}', which runs on this machine or in a simulator anyway", target), ""};
-  if (target == "cpu" || target == "null") return makeCxxRunner(options, workFolder, threads);
+  if (target == "cpu" || target == "null" || target == "vulkan") return makeCxxRunner(options, workFolder, threads);
   throw MissingTool{fmt::format("bundles of target '{}' cannot be run by this build of ortc", target), "`ortc compile` writes them"};
 }
 

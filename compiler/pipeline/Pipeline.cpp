@@ -124,6 +124,7 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
   stages.run("program", [&]() -> LogicalResult {
     ProgramOptions program;
     program.alignment = target.alignment();
+    program.bufferBytes = target.bindsRanges();
     program.schedule = [&](KernelOp k) { return target.schedule(k); };
     program.workspace = [&](KernelOp k, OpBuilder& b) { return target.workspace(k, b); };
     program.writeChoice = [&](KernelOp k, ModuleOp m, StridesOf strides, Weights& w) { return target.writeChoice(k, m, strides, w); };

@@ -18,6 +18,7 @@ public:
       : module(module), main(main), options(options), places(main), b(module.getContext()) {}
 
   FailureOr<ProgramFacts> build() {
+    facts.weights = Weights(static_cast<uint64_t>(options.alignment));
     places.workspaceOf = options.workspace;
     if (failed(places.run()) || failed(mlir::verify(main))) return failure();
     // Constants get their offsets in the order in which kernels are written, which is that of the program.
@@ -157,6 +158,30 @@ private:
     return v;
   }
 
+  /// The bytes from a tensor's first element to the end of the buffer that it lies in; 0: of an input or output, all.
+  Value bytesBehind(Value tensor) {
+    Location loc = main.getLoc();
+    auto constantBytes = [&](Value v) { return static_cast<int64_t>(toHostTensor(cast<ElementsAttr>(v.getDefiningOp<arith::ConstantOp>().getValue())).bytes()); };
+    const PlannedPlace* place = places.find(tensor);
+    if (!place) return b.create<arith::ConstantIndexOp>(loc, constantBytes(tensor));
+    PlannedBuffer& buffer = places.buffers[place->buffer];
+    OpFoldResult all = b.getIndexAttr(0), offset = place->offset;
+    if (buffer.segment == "arena") {
+      all = bytesOf(buffer);
+    } else if (buffer.segment == "weights") {
+      Value v = tensor;
+      while (!v.getDefiningOp<arith::ConstantOp>()) v = v.getDefiningOp()->getOperand(0);
+      all = b.getIndexAttr(constantBytes(v));
+    } else {
+      return b.create<arith::ConstantIndexOp>(loc, 0);
+    }
+    auto unit = static_cast<int64_t>(storageBytes(buffer.elementType));
+    if (constantSize(all) && constantSize(offset)) return b.create<arith::ConstantIndexOp>(loc, *constantSize(all) - *constantSize(offset) * unit);
+    Value total = mappedSize(all);
+    if (constantSize(offset) == 0) return total;
+    return b.createOrFold<arith::SubIOp>(loc, total, b.createOrFold<arith::MulIOp>(loc, mappedSize(offset), b.create<arith::ConstantIndexOp>(loc, unit)));
+  }
+
   // ---- kernels ----
 
   /// Equal kernels are one function, whatever nodes they come from.
@@ -207,16 +232,22 @@ private:
     }
     if (!written) lowered = lowerKernel(kernel, module, options.schedule(kernel), stridesOf);
     if (failed(lowered)) return failure();
-    SmallVector<Value> args;
-    for (Value v : lowered->inputs) args.push_back(bufferOf(v));
-    for (Value v : kernel.getResults()) args.push_back(bufferOf(v));
+    SmallVector<Value> args, bytes;
+    auto pass = [&](Value tensor) {
+      args.push_back(bufferOf(tensor));
+      if (options.bufferBytes) bytes.push_back(bytesBehind(tensor));
+    };
+    for (Value v : lowered->inputs) pass(v);
+    for (Value v : kernel.getResults()) pass(v);
     if (lowered->hasWorkspace) {
       auto it = places.workspaces.find(kernel);
       if (it == places.workspaces.end()) return kernel.emitError("uses a workspace that was not planned");
       Value at = mappedSize(places.buffers[it->second].byteOffset);
       args.push_back(b.create<BufferOp>(kernel.getLoc(), MemRefType::get({ShapedType::kDynamic}, b.getF32Type()), "workspace", "arena", 0, at));
+      if (options.bufferBytes) bytes.push_back(mappedSize(bytesOf(places.buffers[it->second])));
     }
     for (Value v : lowered->scalars) args.push_back(mapped(v));
+    llvm::append_range(args, bytes);
     func::FuncOp function = shared(lowered->function);
     b.create<LaunchOp>(kernel.getLoc(), function.getName(), args);
     ++facts.launches;

@@ -10,6 +10,8 @@ namespace ortc {
 /// How a target writes kernels; the generic way is lowerKernel.
 struct ProgramOptions {
   int64_t alignment = 64; // of buffers in the arena and of weights
+  /// Launches say after their arguments how many bytes lie behind each buffer, for devices that bind ranges of memory.
+  bool bufferBytes = false;
   /// The schedule of a kernel that is written as loops.
   std::function<Schedule(KernelOp)> schedule = [](KernelOp) { return Schedule(); };
   /// Bytes of memory that a kernel needs while it runs: none, a constant, or an expression of sizes.

@@ -40,6 +40,8 @@ public:
   /// Strings, lists, maps: steps of the host program. Firmware has none.
   virtual bool hasHostSteps() const { return true; }
   virtual int64_t alignment() const { return 64; } // of buffers in the arena
+  /// Kernels get ranges of memory instead of addresses: launches must tell their bytes.
+  virtual bool bindsRanges() const { return false; }
   /// Sizes past 2^31 are refused where index is 32 bits wide.
   virtual unsigned indexBits() const { return 64; }
 
