@@ -2,6 +2,7 @@
 // ortc-translate: program IR in, text of one language out. For the tests of the printers.
 #include "codegen/cuda/PrintCuda.h"
 #include "codegen/cxx/PrintCxx.h"
+#include "codegen/wgsl/PrintWgsl.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,7 +15,7 @@
 using namespace mlir;
 
 static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("<input .mlir>"));
-static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda"));
+static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda, wgsl"));
 static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("output file"));
 
 static LogicalResult printCxx(ModuleOp module, llvm::raw_ostream& os) {
@@ -54,6 +55,18 @@ static LogicalResult printCuda(ModuleOp module, llvm::raw_ostream& os) {
   return result;
 }
 
+static LogicalResult printWgsl(ModuleOp module, llvm::raw_ostream& os) {
+  auto device = ortc::codegen::gpu::DeviceModule::create(module);
+  if (failed(device)) return failure();
+  LogicalResult result = success();
+  for (const auto& kernel : device->kernels()) {
+    if (device->kernels().size() > 1) os << "// " << kernel.name << ".wgsl\n";
+    if (failed(ortc::codegen::wgsl::printKernel(kernel, os))) result = failure();
+    os << "\n";
+  }
+  return result;
+}
+
 int main(int argc, char** argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, "program IR to text\n");
@@ -75,6 +88,7 @@ int main(int argc, char** argv) {
   }
   if (to == "cxx") return failed(printCxx(*module, os));
   if (to == "cuda") return failed(printCuda(*module, os));
+  if (to == "wgsl") return failed(printWgsl(*module, os));
   llvm::errs() << "unknown language '" << to << "'\n";
   return 2;
 }
