@@ -297,6 +297,7 @@ namespace {
 struct HostSteps {
   std::mutex mutex;
   llvm::StringMap<HostStep> steps;
+  HostSteps() { addBuiltInHostSteps(steps); }
 };
 HostSteps& hostSteps() {
   static HostSteps s;

@@ -76,4 +76,7 @@ private:
   unsigned depth = 0;
 };
 
+/// The steps that tensor IR of imported models holds (HostSteps.cpp).
+void addBuiltInHostSteps(llvm::StringMap<HostStep>& steps);
+
 } // namespace ortc

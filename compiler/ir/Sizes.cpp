@@ -99,6 +99,11 @@ Sizes getSizes(OpBuilder& b, Value tensor) {
   }
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop->hasAttr("ortc.fixed_sizes"))
     return fromFollowing(b, type, loop.getInitArgs().drop_front(result.getResultNumber() + 1));
+  if (op->getName().getStringRef() == "ortc.host_step") {
+    // Destination style by convention: the last arguments are the inits of the results that are tensors.
+    unsigned tensorsAfter = llvm::count_if(op->getResults().drop_front(result.getResultNumber()), [](Value v) { return isa<RankedTensorType>(v.getType()); });
+    return getSizes(b, op->getOperand(op->getNumOperands() - tensorsAfter));
+  }
   if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op))
     return fromFollowing(b, type, op->getResults().drop_front(result.getResultNumber() + 1));
   llvm::report_fatal_error(llvm::Twine("no sizes known for results of ") + op->getName().getStringRef());

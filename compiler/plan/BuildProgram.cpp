@@ -318,6 +318,7 @@ private:
   LogicalResult emitStep(HostStepOp step) {
     SmallVector<Value> args;
     auto add = [&](Value v) {
+      if (v.getDefiningOp<tensor::EmptyOp>()) return; // the init of a result
       if (!isTensor(v.getType())) return args.push_back(mapped(v));
       args.push_back(bufferOf(v));
       OpBuilder& mb = places.builder();

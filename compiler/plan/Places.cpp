@@ -119,6 +119,7 @@ void Places::insertCopies(Block& block) {
       Operation* source = operand.get().getDefiningOp();
       bool inPlace = isa_and_nonnull<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(source);
       if (auto c = dyn_cast_or_null<arith::ConstantOp>(source)) inPlace = isa<SplatElementsAttr>(c.getValue());
+      if (isa<HostStepOp>(op) && isa_and_nonnull<tensor::EmptyOp>(source)) continue; // the init of a result
       if (inPlace) operand.set(copyOf(operand.get(), &op)), --copies;
     }
   }

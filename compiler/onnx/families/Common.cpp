@@ -184,16 +184,34 @@ std::vector<int64_t> axesFrom(int64_t from, int64_t rank) {
   return r;
 }
 
-std::vector<int64_t> reductionAxes(NodeBuilder& n, Tensor x, int64_t asInput, bool& none) {
-  none = false;
-  std::vector<int64_t> given;
-  if (n.opset >= asInput) {
-    if (Tensor axes = n.optionalInput(1, "axes", indexInteger)) given = n.requireInts(axes, "axes");
-    none = given.empty() && n.intAttr("noop_with_empty_axes", 0);
-  } else
-    given = n.intsAttr("axes", std::vector<int64_t>{});
-  if (given.empty()) return none ? std::vector<int64_t>{} : axesFrom(0, x.rank());
-  return n.axes(given, x.rank());
+RuntimeAxes runtimeAxes(NodeBuilder& n, Tensor axes, int64_t rank, StringRef name) {
+  RuntimeAxes r;
+  std::vector<Size> values = n.asSizes(axes, name);
+  r.count = values.size();
+  if (static_cast<int64_t>(r.count) > rank) n.error("'{}' has {} values for rank {}", name.str(), r.count, rank);
+  for (int64_t d = 0; d < rank; ++d) {
+    Scalar any = n.literal(0, n.b.getI1Type(), true);
+    for (Size v : values) {
+      Scalar i = n.index(v);
+      any = bitOr(any, bitOr(equal(i, static_cast<double>(d)), equal(i, static_cast<double>(d - rank))));
+    }
+    r.has.push_back(any);
+  }
+  return r;
+}
+
+std::vector<Size> withoutAxes(NodeBuilder& n, ArrayRef<Size> sizes, const RuntimeAxes& axes) {
+  // dim d goes to the place that as many kept dims stand before
+  std::vector<Size> out(sizes.size() - axes.count, n.size(0));
+  Size place = n.size(0);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    for (size_t j = 0; j < out.size(); ++j) {
+      Scalar here = bitAnd(!axes.has[d], equal(n.index(place), static_cast<double>(j)));
+      out[j] = selectSize(n, here, sizes[d], out[j]);
+    }
+    place = place + selectSize(n, axes.has[d], n.size(0), n.size(1));
+  }
+  return out;
 }
 
 Scalar countOver(NodeBuilder& n, Tensor x, ArrayRef<int64_t> axes, DType as) {

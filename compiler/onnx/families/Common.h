@@ -51,9 +51,15 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, llvm::ArrayRef<Size> in, llvm:
 /// x with `begin`/`end` more elements on each dim, filled with `value`.
 Tensor padded(NodeBuilder& n, Tensor x, llvm::ArrayRef<Size> begin, llvm::ArrayRef<Size> end, double value);
 
-/// Axes of a reduction-like operator: input 1 from opset `asInput` on, else the attribute; all axes when absent.
-/// Sets `none` when an empty list means: do nothing (noop_with_empty_axes).
-std::vector<int64_t> reductionAxes(NodeBuilder& n, Tensor x, int64_t asInput, bool& none);
+/// Axes that only the run knows: a list of static length whose values are read back.
+struct RuntimeAxes {
+  std::vector<Scalar> has; ///< per dim: is it one of them?
+  size_t count = 0;
+  explicit operator bool() const { return !has.empty(); }
+};
+RuntimeAxes runtimeAxes(NodeBuilder& n, Tensor axes, int64_t rank, llvm::StringRef name);
+/// The sizes of the dims that are none of the axes.
+std::vector<Size> withoutAxes(NodeBuilder& n, llvm::ArrayRef<Size> sizes, const RuntimeAxes& axes);
 
 /// The mean of x over axes (kept as 1), in x's type.
 Tensor meanOver(NodeBuilder& n, Tensor x, llvm::ArrayRef<int64_t> axes);

@@ -107,16 +107,10 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "ArrayFeatureExtractor", since(1)) {
 ORTC_ONNX_OP("OneHot", since(9, 11, 28)) {
   Tensor indices = n.input(0, "indices", numeric), depth = n.input(1, "depth", numeric), values = n.input(2, "values");
   if (values.rank() != 1 || (n.size(values, 0).constant() && !n.size(values, 0).is(2))) n.error("'values' must hold [off, on]");
-  Size extent;
-  if (isFloat(depth.dtype)) {
-    auto c = n.constantTensor(depth);
-    if (!c || c->size() != 1) n.error("'depth' must be a constant, or an integer");
-    extent = n.size(static_cast<int64_t>(c->getDouble(0)));
-  } else {
-    std::vector<Size> d = n.asSizes(depth, "depth");
-    if (d.size() != 1) n.error("'depth' must be a scalar");
-    extent = nonNegative(d[0]);
-  }
+  // The number of classes may be of any type.
+  std::vector<Size> d = n.asSizes(isFloat(depth.dtype) ? n.castTo(depth, DType::I64) : depth, "depth");
+  if (d.size() != 1) n.error("'depth' must be a scalar");
+  Size extent = nonNegative(d[0]);
   int64_t axis = n.axis(n.intAttr("axis", -1), indices.rank() + 1);
   std::vector<Size> out = n.sizes(indices);
   out.insert(out.begin() + axis, extent);

@@ -67,6 +67,7 @@ ORTC_ONNX_OP("Pad", since(1, 2, 11, 13, 18, 19, 21, 23, 24, 25)) {
   std::vector<Size> pads;
   double literal = 0;
   std::vector<int64_t> axes = axesFrom(0, x.rank());
+  std::vector<Size> axesAtRun;
   if (n.opset < 11) {
     for (int64_t p : n.intsAttr(n.opset < 2 ? "paddings" : "pads")) pads.push_back(n.size(p));
     literal = n.floatAttr("value", 0.0);
@@ -74,11 +75,20 @@ ORTC_ONNX_OP("Pad", since(1, 2, 11, 13, 18, 19, 21, 23, 24, 25)) {
     pads = n.asSizes(n.input(1, "pads", indexInteger), "pads");
     value = n.optionalInput(2, "constant_value", oneOf({x.dtype}));
     if (n.opset >= 18)
-      if (Tensor a = n.optionalInput(3, "axes", indexInteger)) axes = n.axes(n.requireInts(a, "axes"), x.rank());
+      if (Tensor a = n.optionalInput(3, "axes", indexInteger)) {
+        if (auto known = n.constantInts(a)) axes = n.axes(*known, x.rank());
+        else axesAtRun = n.asSizes(a, "axes"), axes.resize(axesAtRun.size());
+      }
   }
   if (pads.size() != 2 * axes.size()) n.error("'pads' has {} values; expected {}", pads.size(), 2 * axes.size());
   std::vector<Size> begin(x.rank(), n.size(0)), end = begin;
-  for (auto [i, a] : llvm::enumerate(axes)) begin[a] = pads[i], end[a] = pads[axes.size() + i];
+  if (axesAtRun.empty())
+    for (auto [i, a] : llvm::enumerate(axes)) begin[a] = pads[i], end[a] = pads[axes.size() + i];
+  for (auto [i, a] : llvm::enumerate(axesAtRun))
+    for (int64_t d = 0; d < x.rank(); ++d) {
+      Scalar here = bitOr(equal(n.index(a), static_cast<double>(d)), equal(n.index(a), static_cast<double>(d - x.rank())));
+      begin[d] = selectSize(n, here, pads[i], begin[d]), end[d] = selectSize(n, here, pads[axes.size() + i], end[d]);
+    }
   if (value) {
     value = n.reshape(value, {});
     if (auto c = n.constantTensor(value); c && c->data && isFloat(x.dtype)) literal = c->getDouble(0), value = {};

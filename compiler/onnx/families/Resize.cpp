@@ -183,10 +183,42 @@ static std::optional<int64_t> wholeFactor(const Method& m, const Axis& a) {
   return static_cast<int64_t>(*scale);
 }
 
+/// antialiasedTaps of one axis whose sizes only the run knows: the sum over taps of x times weight, by the sum of weights.
+static Tensor antialiasedAtRun(NodeBuilder& n, Tensor x, const Axis& axis, const Method& m) {
+  AxisNumbers<Scalar> a = scalarsOf(n, axis);
+  double reach = m.mode == "linear" ? 1 : 2, A = m.cubicA;
+  Scalar scale = min(a.scale, 1.0), first = floor(-reach / scale) + 1.0;
+  Size taps = n.size(OpFoldResult(n.toIndex(n.cast(2.0 - 2.0 * first, DType::I64)).v));
+  auto tap = [&](Scalar o, Scalar k) { // place and weight
+    Scalar from = original(m, n.fromIndex(o, DType::F32), a), base = ceil(from) - 1.0, i = n.fromIndex(k, DType::F32) + first;
+    Scalar d = abs((i - (from - base)) * scale), place = base + i, w;
+    if (m.mode == "linear") w = max(1.0 - d, 0.0);
+    else w = select(d <= 1.0, ((A + 2) * d - (A + 3)) * d * d + 1.0, select(d < 2.0, ((A * d - 5 * A) * d + 8 * A) * d - 4 * A, 0.0));
+    if (m.excludeOutside) w = select(bitAnd(place >= 0.0, place < a.in), w, 0.0);
+    return std::pair(n.toIndex(n.cast(max(min(place, a.in - 1.0), 0.0), DType::I32)), n.cast(w, x.dtype));
+  };
+  Tensor total = n.generateReduce(axis.out, taps, x.dtype, 0, [&](ArrayRef<Scalar> i, Scalar c) { return c + tap(i[0], i[1]).second; });
+  std::vector<Size> shape = n.sizes(x);
+  shape[axis.dim] = axis.out;
+  Tensor sum = n.generateReduce(shape, taps, x.dtype, 0, [&](ArrayRef<Scalar> i, Scalar c) {
+    SmallVector<Scalar> at(i.drop_back());
+    auto [place, w] = tap(at[axis.dim], i.back());
+    at[axis.dim] = place;
+    return c + n.at(x, at) * w;
+  });
+  std::vector<Size> along(x.rank(), n.size(1));
+  along[axis.dim] = axis.out;
+  return n.map(sum, n.reshape(total, along), [](Scalar v, Scalar t) { return v / t; });
+}
+
 /// One axis after the other, each a weighted sum over its taps: for filters of many taps.
 static Tensor separable(NodeBuilder& n, Tensor x, ArrayRef<Axis> axes, const Method& m, DType wide) {
   Tensor y = n.castTo(x, wide);
   for (const Axis& a : axes) {
+    if (!a.isStatic()) {
+      y = antialiasedAtRun(n, y, a, m);
+      continue;
+    }
     Table t = makeTable(n, m, a, wide);
     std::vector<Size> shape = n.sizes(y);
     shape[a.dim] = a.out;
@@ -213,7 +245,7 @@ static Tensor resize(NodeBuilder& n, Tensor x, std::vector<Axis> axes, const Met
   bool allStatic = llvm::all_of(axes, [](const Axis& a) { return a.isStatic(); });
   DType wide = x.dtype == DType::F64 ? DType::F64 : DType::F32;
   if (m.antialias && m.mode != "nearest") {
-    if (!allStatic || crop) n.fail("'antialias' needs sizes that are known while compiling", {{true, "fix them with --shape"}});
+    if (crop) n.error("'antialias' cannot be combined with 'tf_crop_and_resize'");
     return separable(n, x, axes, m, wide);
   }
   std::vector<Table> tables(axes.size());
@@ -332,16 +364,28 @@ ORTC_ONNX_OP("Upsample", since(1, 7, 9, 10)) {
 
 /// The sizes that keep the aspect ratio: the smallest or largest of the scales, for all axes.
 static void keepAspectRatio(NodeBuilder& n, std::vector<Axis>& axes, StringRef policy) {
-  double scale = policy == "not_larger" ? INFINITY : 0;
+  bool smallest = policy == "not_larger";
+  if (llvm::all_of(axes, [](const Axis& a) { return a.in.constant() && a.out.constant(); })) {
+    double scale = smallest ? INFINITY : 0;
+    for (const Axis& a : axes) {
+      double s = static_cast<double>(*a.out.constant()) / static_cast<double>(*a.in.constant());
+      scale = smallest ? std::min(scale, s) : std::max(scale, s);
+    }
+    for (Axis& a : axes) {
+      a.scale = scale;
+      a.out = n.size(static_cast<int64_t>(std::floor(scale * static_cast<double>(*a.in.constant()) + 0.5)));
+    }
+    return;
+  }
+  Scalar scale;
   for (const Axis& a : axes) {
-    if (!a.in.constant() || !a.out.constant())
-      n.fail("'keep_aspect_ratio_policy' needs sizes that are known while compiling", {{true, "fix them with --shape"}});
-    double s = static_cast<double>(*a.out.constant()) / static_cast<double>(*a.in.constant());
-    scale = policy == "not_larger" ? std::min(scale, s) : std::max(scale, s);
+    Scalar s = n.fromIndex(n.index(a.out), DType::F32) / n.fromIndex(n.index(a.in), DType::F32);
+    scale = !scale.v ? s : smallest ? min(scale, s) : max(scale, s);
   }
   for (Axis& a : axes) {
-    a.scale = scale;
-    a.out = n.size(static_cast<int64_t>(std::floor(scale * static_cast<double>(*a.in.constant()) + 0.5)));
+    a.scaleAt = scale;
+    Scalar rounded = floor(n.fromIndex(n.index(a.in), DType::F32) * scale + 0.5);
+    a.out = n.size(OpFoldResult(n.toIndex(n.cast(rounded, DType::I64)).v));
   }
 }
 

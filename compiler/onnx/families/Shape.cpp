@@ -93,27 +93,37 @@ ORTC_ONNX_OP("Flatten", since(1, 9, 11, 13, 21, 23, 24, 25)) {
   n.output(0, n.reshape(x, {product(n, all.take_front(axis)), product(n, all.drop_front(axis))}));
 }
 
-/// Axes from the attribute, or from input 1 since opset 13; none when absent.
-static std::optional<std::vector<int64_t>> axesOf(NodeBuilder& n) {
+namespace {
+/// Axes from the attribute, or from input 1 since opset 13.
+struct Axes {
+  std::optional<std::vector<int64_t>> known;
+  Tensor atRun;
+};
+} // namespace
+static Axes axesOf(NodeBuilder& n) {
+  Axes r;
   if (n.opset < 13) {
-    if (!n.hasAttr("axes")) return std::nullopt;
-    return n.intsAttr("axes");
+    if (n.hasAttr("axes")) r.known = n.intsAttr("axes");
+    return r;
   }
-  Tensor t = n.optionalInput(1, "axes", indexInteger);
-  if (!t) return std::nullopt;
-  return n.requireInts(t, "axes");
+  if (Tensor t = n.optionalInput(1, "axes", indexInteger)) {
+    r.known = n.constantInts(t);
+    if (!r.known) r.atRun = t;
+  }
+  return r;
 }
 
 ORTC_ONNX_OP("Squeeze", since(1, 11, 13, 21, 23, 24, 25)) {
   Tensor x = n.input(0, "data");
   std::vector<Size> in = n.sizes(x), out;
-  auto given = axesOf(n);
+  Axes given = axesOf(n);
+  if (given.atRun) return n.output(0, n.reshape(x, withoutAxes(n, in, runtimeAxes(n, given.atRun, x.rank(), "axes"))));
   std::vector<int64_t> axes;
-  if (given) axes = n.axes(*given, x.rank());
+  if (given.known) axes = n.axes(*given.known, x.rank());
   for (int64_t d = 0; d < x.rank(); ++d) {
-    if (!given && !in[d].constant())
+    if (!given.known && !in[d].constant())
       n.fail(fmt::format("has no 'axes', and whether dim {} is 1 is not known while compiling", d), {{true, "fix it with --shape"}});
-    bool drop = given ? llvm::is_contained(axes, d) : in[d].is(1);
+    bool drop = given.known ? llvm::is_contained(axes, d) : in[d].is(1);
     if (drop && in[d].constant() && !in[d].is(1)) n.error("dim {} is {}, and only dims of size 1 can be removed", d, *in[d].constant());
     if (!drop) out.push_back(in[d]);
   }
@@ -122,11 +132,27 @@ ORTC_ONNX_OP("Squeeze", since(1, 11, 13, 21, 23, 24, 25)) {
 
 ORTC_ONNX_OP("Unsqueeze", since(1, 11, 13, 21, 23, 24, 25)) {
   Tensor x = n.input(0, "data");
-  auto given = axesOf(n);
-  if (!given) n.error("has no 'axes'");
-  int64_t rank = x.rank() + given->size();
-  std::vector<int64_t> axes = n.axes(*given, rank);
+  Axes given = axesOf(n);
   std::vector<Size> in = n.sizes(x), out;
+  if (given.atRun) {
+    Size count = n.size(given.atRun, 0);
+    if (!count.constant()) n.fail("the number of axes is not known while compiling", {{true, "fix the length of 'axes' with --shape"}});
+    int64_t rank = x.rank() + *count.constant();
+    RuntimeAxes axes = runtimeAxes(n, given.atRun, rank, "axes");
+    // dim j is 1, or the next of the input's
+    Size next = n.size(0);
+    for (int64_t j = 0; j < rank; ++j) {
+      Size s = n.size(1);
+      for (int64_t d = 0; d < x.rank(); ++d)
+        s = selectSize(n, bitAnd(!axes.has[j], equal(n.index(next), static_cast<double>(d))), in[d], s);
+      out.push_back(s);
+      next = next + selectSize(n, axes.has[j], n.size(0), n.size(1));
+    }
+    return n.output(0, n.reshape(x, out));
+  }
+  if (!given.known) n.error("has no 'axes'");
+  int64_t rank = x.rank() + given.known->size();
+  std::vector<int64_t> axes = n.axes(*given.known, rank);
   for (int64_t d = 0, next = 0; d < rank; ++d) out.push_back(llvm::is_contained(axes, d) ? n.size(1) : in[next++]);
   n.output(0, n.reshape(x, out));
 }

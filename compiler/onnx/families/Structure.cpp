@@ -90,6 +90,29 @@ static SliceDim sliceDim(NodeBuilder& n, Size start, Size end, int64_t step, Siz
   return r;
 }
 
+/// The general case: axes or steps that only the run knows.
+static void sliceAtRun(NodeBuilder& n, Tensor x, ArrayRef<Size> starts, ArrayRef<Size> ends, ArrayRef<Size> axes, ArrayRef<Size> steps) {
+  std::vector<Size> in = n.sizes(x), from, by, sizes;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    Size start = n.size(0), end = in[d], step = n.size(1);
+    for (auto [i, a] : llvm::enumerate(axes)) {
+      Scalar here = bitOr(equal(n.index(a), static_cast<double>(d)), equal(n.index(a), static_cast<double>(d - x.rank())));
+      start = selectSize(n, here, starts[i], start), end = selectSize(n, here, ends[i], end), step = selectSize(n, here, steps[i], step);
+    }
+    step = selectSize(n, equal(n.index(step), 0.0), n.size(1), step);
+    // Backwards, positions range from -1 (before the first) to the last.
+    Scalar back = n.index(step) < 0.0;
+    Size low = selectSize(n, back, n.size(-1), n.size(0)), high = selectSize(n, back, in[d] - n.size(1), in[d]);
+    Size first = min(max(wrapped(n, start, in[d]), low), high), last = min(max(wrapped(n, end, in[d]), low), high);
+    from.push_back(first), by.push_back(step), sizes.push_back(nonNegative(ceilDiv(last - first, step)));
+  }
+  n.output(0, n.generate(sizes, x.dtype, [&](ArrayRef<Scalar> o) {
+    SmallVector<Scalar> i;
+    for (int64_t d = 0; d < x.rank(); ++d) i.push_back(n.index(from[d]) + o[d] * n.index(by[d]));
+    return n.at(x, i);
+  }));
+}
+
 // Starts and ends were attributes before opset 10.
 ORTC_ONNX_OP("Slice", since(1, 10, 11, 13)) {
   Tensor x = n.input(0, "data");
@@ -104,8 +127,18 @@ ORTC_ONNX_OP("Slice", since(1, 10, 11, 13)) {
     starts = n.asSizes(n.input(1, "starts", indexInteger), "starts");
     ends = n.asSizes(n.input(2, "ends", indexInteger), "ends");
     Tensor a = n.optionalInput(3, "axes", indexInteger), s = n.optionalInput(4, "steps", indexInteger);
-    axes = a ? n.requireInts(a, "axes") : axesFrom(0, starts.size());
-    steps = s ? n.requireInts(s, "steps") : std::vector<int64_t>(starts.size(), 1);
+    if ((a && !n.constantInts(a)) || (s && !n.constantInts(s))) {
+      std::vector<Size> at = a ? n.asSizes(a, "axes") : std::vector<Size>(), by = s ? n.asSizes(s, "steps") : std::vector<Size>();
+      for (size_t d = 0; d < starts.size(); ++d) {
+        if (!a) at.push_back(n.size(d));
+        if (!s) by.push_back(n.size(1));
+      }
+      if (starts.size() != ends.size() || starts.size() != at.size() || starts.size() != by.size())
+        n.error("'starts', 'ends', 'axes' and 'steps' have {}, {}, {} and {} values", starts.size(), ends.size(), at.size(), by.size());
+      return sliceAtRun(n, x, starts, ends, at, by);
+    }
+    axes = a ? *n.constantInts(a) : axesFrom(0, starts.size());
+    steps = s ? *n.constantInts(s) : std::vector<int64_t>(starts.size(), 1);
   }
   if (starts.size() != ends.size() || starts.size() != axes.size() || starts.size() != steps.size())
     n.error("'starts', 'ends', 'axes' and 'steps' have {}, {}, {} and {} values", starts.size(), ends.size(), axes.size(), steps.size());
