@@ -3,6 +3,7 @@
 // after import and after every pass that leaves dead or constant code behind.
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/passes/SizePatterns.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -65,6 +66,7 @@ struct SimplifyPass : impl::SimplifyBase<SimplifyPass> {
   LogicalResult initialize(MLIRContext* context) override {
     RewritePatternSet set(context);
     set.add<ScalariseSmallTensors, TakeKnownBranch, DropEmptyLoop>(context);
+    populateSizePatterns(set);
     for (RegisteredOperationName op : context->getRegisteredOperations()) {
       StringRef dialect = op.getDialectNamespace();
       if (dialect == "arith" || dialect == "math" || dialect == "ortc") op.getCanonicalizationPatterns(set, context);

@@ -42,6 +42,20 @@ int64_t assignOffsets(std::vector<ArenaRequest>& requests, int64_t alignment) {
     int64_t t = place(attempt, o, alignment);
     if (t < total) total = t, best = std::move(attempt);
   }
+  // What ends highest had better been placed earlier: a few turns of this close most gaps that are left.
+  int64_t least = largestLiveSet(requests, alignment);
+  std::vector<size_t> turn = bySize;
+  for (int i = 0; i < 64 && total > least && requests.size() <= 1000; ++i) {
+    std::vector<ArenaRequest> attempt = requests;
+    int64_t t = place(attempt, turn, alignment);
+    if (t < total) total = t, best = attempt;
+    size_t top = turn[0];
+    for (size_t r : turn)
+      if (attempt[r].offset + aligned(attempt[r].bytes, alignment) > attempt[top].offset + aligned(attempt[top].bytes, alignment)) top = r;
+    auto at = std::find(turn.begin(), turn.end(), top);
+    if (at == turn.begin()) break; // alone too large, or on its own
+    std::rotate(turn.begin(), at, at + 1);
+  }
   if (!requests.empty()) requests = std::move(best);
   return requests.empty() ? 0 : total;
 }
