@@ -256,22 +256,29 @@ private:
 
   // ---- blocks ----
 
-  void emitOutputDims(func::ReturnOp ret, bool atStart) {
-    for (OpOperand& operand : ret->getOpOperands()) {
-      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-      if (!type) continue;
-      OpBuilder& mb = places.builder();
-      mb.setInsertionPoint(atStart ? places.startPoint() : ret);
-      SmallVector<Value> sizes;
-      bool known = true;
-      for (OpFoldResult s : getSizes(mb, operand.get())) {
-        auto k = places.atStart(s);
-        known &= k.has_value();
-        sizes.push_back(mappedSize(k.value_or(s)));
-      }
-      if (known != atStart) continue;
-      b.create<OutputDimsOp>(ret.getLoc(), operand.getOperandNumber(), elementBytes(type.getElementType()), sizes);
+  llvm::DenseSet<unsigned> dimsTold; // outputs whose sizes the caller was told
+
+  /// Tells the caller the sizes of output `i` before anything is written to it: at the start of the run when they are
+  /// known then, else (sizes that depend on data or on a branch) before the launch that writes it.
+  void emitOutputDims(unsigned i, bool atStart) {
+    auto ret = cast<func::ReturnOp>(main.getBody().front().getTerminator());
+    Value result = ret.getOperand(i);
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    if (!type || dimsTold.contains(i)) return;
+    OpBuilder& mb = places.builder();
+    mb.setInsertionPoint(atStart ? places.startPoint() : ret);
+    SmallVector<OpFoldResult> sizes;
+    bool known = true;
+    for (OpFoldResult s : getSizes(mb, result)) {
+      auto k = places.atStart(s);
+      known &= k.has_value();
+      sizes.push_back(k.value_or(s));
     }
+    if (atStart && !known) return;
+    SmallVector<Value> values;
+    for (OpFoldResult s : sizes) values.push_back(mappedSize(s));
+    b.create<OutputDimsOp>(ret.getLoc(), i, elementBytes(type.getElementType()), values);
+    dimsTold.insert(i);
   }
 
   LogicalResult emitBlock(Block& block) {
@@ -288,7 +295,7 @@ private:
       // All sizes that a run begins with are computed: check what the caller gave before anything is written.
       b.clone(op, map);
       if (arenaTotal) b.create<RequireArenaOp>(main.getLoc(), mappedSize(arenaTotal));
-      emitOutputDims(cast<func::ReturnOp>(main.getBody().front().getTerminator()), /*atStart=*/true);
+      for (unsigned i = 0, e = main.getNumResults(); i < e; ++i) emitOutputDims(i, /*atStart=*/true);
       return success();
     }
     if (auto kernel = dyn_cast<KernelOp>(op)) return emitKernel(kernel);
