@@ -435,15 +435,18 @@ private:
       } else if (isa<MapType>(ret.getOperand(i).getType())) {
         d.set("dtype", b.getI64IntegerAttr(101)); // ORTC_MAP
       }
-      if (auto t = dyn_cast<RankedTensorType>(ret.getOperand(i).getType())) {
-        SmallVector<Attribute> names;
+      if (isTensor(ret.getOperand(i).getType())) {
+        SmallVector<Attribute> dims;
         mb.setInsertionPoint(ret);
         for (OpFoldResult s : getSizes(mb, ret.getOperand(i))) {
-          Value v = dyn_cast<Value>(s);
+          // The same reduction to what a run begins with as for output_dims, so that both agree on what is known.
+          OpFoldResult size = places.atStart(s).value_or(s);
+          Value v = dyn_cast<Value>(size);
           auto dim = v ? v.getDefiningOp<DimOp>() : DimOp();
-          names.push_back(dim ? Attribute(dim.getNameAttr()) : Attribute(b.getUnitAttr()));
+          if (auto c = constantSize(size)) dims.push_back(b.getI64IntegerAttr(*c));
+          else dims.push_back(dim ? Attribute(dim.getNameAttr()) : Attribute(b.getUnitAttr()));
         }
-        d.set("dims", dimsOf(t.getShape(), b.getArrayAttr(names)));
+        d.set("dims", b.getArrayAttr(dims));
       }
       outs.push_back(d.getDictionary(b.getContext()));
     }
