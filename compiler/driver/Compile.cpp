@@ -98,7 +98,7 @@ void addCompile(CLI::App& app, GlobalOptions& global, Action& action) {
   CLI::App* c = addCommand(app, global, "compile", "Compile a model to a bundle of source files",
                            "  ortc compile net.onnx --target=cpu -o net\n"
                            "  ortc compile net.onnx --target=cpu --mcpu=x86-64-v3 --dim batch=1..32 --explain\n"
-                           "  ortc compile kws.onnx --target=cortex-m4 --max-ram=64KiB --max-flash=256KiB\n"
+                           "  ortc compile model.onnx --target=cortex-m4 --max-ram=64KiB --max-flash=256KiB\n"
                            "  ortc compile net.onnx --target=reference --emit-ir=simplify\n");
   c->add_option("model", o->model, "ONNX file")->required()->type_name("MODEL");
   c->add_option("-o", o->destination, "Folder of the bundle (default: its name, here); an old bundle is replaced")->type_name("DIR");

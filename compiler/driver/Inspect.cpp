@@ -198,8 +198,8 @@ void addInspect(CLI::App& app, GlobalOptions& global, Action& action) {
   auto path = std::make_shared<std::string>();
   auto compile = std::make_shared<CompileOptions>();
   CLI::App* c = addCommand(app, global, "inspect", "What is in a model: operators, sizes, parameters, FLOPs, bytes",
-                           "  ortc inspect resnet50.onnx\n"
-                           "  ortc inspect bert.onnx --dim batch=1 --dim sequence=128 --json\n");
+                           "  ortc inspect model.onnx\n"
+                           "  ortc inspect encoder.onnx --dim batch=1 --dim sequence=128 --json\n");
   c->add_option("model", *path, "ONNX file")->required()->type_name("MODEL");
   c->add_option("--shape", compile->shapes, "Sizes of an input, for counting: x=1x3x224x224")->type_name("X=SIZES")->allow_extra_args(false);
   c->add_option("--dim", compile->dims, "Size of a named dimension, for counting: batch=8")->type_name("N=SIZE")->allow_extra_args(false);

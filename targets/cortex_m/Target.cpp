@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arm Cortex-M: M0 without floating point, M4 with single precision, M55.
-#include "targets/common/firmware/FirmwareTarget.h"
+#include "targets/common/cxx/FirmwareTarget.h"
 
 namespace ortc {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RISC-V microcontrollers.
-#include "targets/common/firmware/FirmwareTarget.h"
+#include "targets/common/cxx/FirmwareTarget.h"
 
 namespace ortc {
 namespace {

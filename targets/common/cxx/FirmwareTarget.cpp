@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets/common/firmware/FirmwareTarget.h"
+#include "targets/common/cxx/FirmwareTarget.h"
 #include "compiler/support/Names.h"
 
 using namespace mlir;
