@@ -50,9 +50,9 @@ Tensor asPair(NodeBuilder& n, Tensor score, bool negate, PostTransform post) {
   std::vector<Size> shape{n.size(score, 0), n.size(2)};
   return n.generate(shape, score.dtype, [&](ArrayRef<Scalar> i) {
     Scalar s = n.at(score, {i[0], n.index(0)}), first = equal(i[1], 0.0);
-    if (!negate) return select(first, 1.0 - s, s);
-    Scalar v = select(first, -s, s);
-    return post == PostTransform::Logistic ? sigmoid(v) : v;
+    if (post == PostTransform::Logistic) return sigmoid(select(first, -s, s));
+    if (post == PostTransform::Probit) s = probit(s);
+    return select(first, negate || post == PostTransform::Probit ? -s : 1.0 - s, s);
   });
 }
 

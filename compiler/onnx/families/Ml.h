@@ -10,7 +10,8 @@ PostTransform postTransform(NodeBuilder& n);
 /// Rows of scores [N, C]. A single column is only changed by PROBIT (and by LOGISTIC where `single` says so), as in
 /// ONNX Runtime, which the operators' texts leave open.
 Tensor transformScores(NodeBuilder& n, Tensor scores, PostTransform post, bool single = false);
-/// The score of the second of two classes, [N, 1], as a pair [N, 2]: (1 - s, s), or with `negate` (-s, s).
+/// The score of the second of two classes, [N, 1], as a pair [N, 2]: (1 - s, s), or with `negate` (-s, s); LOGISTIC
+/// gives the probabilities of both.
 Tensor asPair(NodeBuilder& n, Tensor score, bool negate, PostTransform post = PostTransform::None);
 
 /// Labels of classes, integers or strings; none: the numbers of the classes.

@@ -36,8 +36,7 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "LinearClassifier", since(1)) {
     return n.cast(n.at(scores, {i[0], n.index(0)}) > 0.0, DType::I64);
   });
   n.output(0, labelsAt(n, labels, positive));
-  if (post == PostTransform::Probit || !labels.count) n.output(1, transformScores(n, scores, post));
-  else n.output(1, asPair(n, scores, false));
+  n.output(1, labels.count ? asPair(n, scores, false, post) : transformScores(n, scores, post));
 }
 
 ORTC_ONNX_OP_IN("ai.onnx.ml", "LinearRegressor", since(1)) {

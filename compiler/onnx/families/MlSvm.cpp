@@ -209,8 +209,8 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "SVMClassifier", since(1)) {
       if (static_cast<int64_t>(probA.size()) != pairs || static_cast<int64_t>(probB.size()) != pairs)
         n.error("'prob_a' and 'prob_b' have {} and {} values for {} pairs of classes", probA.size(), probB.size(), pairs);
       if (classes > 32) n.error("probabilities of {} classes are not supported; the limit is 32", classes);
+      winner = mostVotes(n, scores, classes); // not the most probable, as LIBSVM has it
       scores = coupledProbabilities(n, scores, classes, probA, probB);
-      winner = argMaxRows(n, scores);
     } else
       winner = mostVotes(n, scores, classes);
   } else {
@@ -234,7 +234,7 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "SVMClassifier", since(1)) {
   }
   n.output(0, labelsAt(n, labels, winner));
   if (!oneScore) return n.output(1, transformScores(n, scores, post));
-  if (post == PostTransform::Probit || labels.count != 2) return n.output(1, transformScores(n, scores, post));
+  if (labels.count != 2) return n.output(1, transformScores(n, scores, post));
   n.output(1, asPair(n, scores, post == PostTransform::None, post));
 }
 

@@ -32,21 +32,47 @@ static int64_t modeOf(NodeBuilder& n, StringRef name) {
   return it - std::begin(names);
 }
 
-/// Every node is reached once from one root: then there are no cycles, and every walk ends in a leaf.
+/// No node is below itself: then every walk ends in a leaf. (Subtrees may be shared, as exporters of categorical splits
+/// do.)
 static void checkTrees(NodeBuilder& n, const Forest& f) {
-  std::vector<bool> seen(f.nodes.size());
+  enum : char { Unseen, Open, Done };
+  std::vector<char> state(f.nodes.size(), Unseen);
   for (int64_t root : f.roots) {
-    std::vector<int64_t> todo{root};
-    while (!todo.empty()) {
-      int64_t at = todo.back();
-      todo.pop_back();
-      if (at < 0) continue;
-      if (seen[at]) n.error("node {} has two parents: the nodes form no trees", at);
-      seen[at] = true;
-      todo.push_back(f.nodes[at].yes);
-      todo.push_back(f.nodes[at].no);
+    std::vector<int64_t> path{root};
+    while (!path.empty()) {
+      int64_t at = path.back();
+      if (at < 0 || state[at] == Done) {
+        path.pop_back();
+        continue;
+      }
+      if (state[at] == Open) { // both subtrees are finished
+        state[at] = Done;
+        path.pop_back();
+        continue;
+      }
+      state[at] = Open;
+      for (int64_t child : {f.nodes[at].yes, f.nodes[at].no}) {
+        if (child >= 0 && state[child] == Open) n.error("node {} is below itself: the nodes form no trees", child);
+        path.push_back(child);
+      }
     }
   }
+}
+
+/// The targets that the leaves of a tree have weights for.
+static std::set<int64_t> targetsOf(const Forest& f, int64_t root) {
+  std::set<int64_t> targets, seen;
+  std::vector<int64_t> todo{root};
+  while (!todo.empty()) {
+    int64_t at = todo.back();
+    todo.pop_back();
+    if (!seen.insert(at).second) continue;
+    if (at < 0)
+      for (auto [t, w] : f.leaves[-1 - at]) targets.insert(t);
+    else
+      todo.push_back(f.nodes[at].yes), todo.push_back(f.nodes[at].no);
+  }
+  return targets;
 }
 
 /// The op for [N, F] rows: what each target's leaves fold to, [N, targets].
@@ -64,19 +90,10 @@ static Tensor buildForest(NodeBuilder& n, Tensor x, const Forest& f, StringRef a
     x = n.generate({n.size(x, 0), n.size(features)}, x.dtype, [&](ArrayRef<Scalar> i) {
       return n.at(x, {i[0], safeIndex(n, i[1], have)});
     });
-  // Trees per target, in order. Which targets a tree has is found by walking it once.
+  // Trees per target, in order.
   std::vector<std::vector<int64_t>> perTarget(f.targets);
   for (int64_t root : f.roots) {
-    std::set<int64_t> targets;
-    std::vector<int64_t> todo{root};
-    while (!todo.empty()) {
-      int64_t at = todo.back();
-      todo.pop_back();
-      if (at < 0)
-        for (auto [t, w] : f.leaves[-1 - at]) targets.insert(t);
-      else
-        todo.push_back(f.nodes[at].yes), todo.push_back(f.nodes[at].no);
-    }
+    std::set<int64_t> targets = targetsOf(f, root);
     for (int64_t t : targets) {
       if (t < 0 || t >= f.targets) n.error("a leaf has target {} of {}", t, f.targets);
       perTarget[t].push_back(root);
@@ -211,6 +228,11 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "TreeEnsembleRegressor", since(1, 3, 5)) {
   Tensor x = n.input(0, "X", numeric);
   OldForest r = readOldForest(n, x.dtype, "target");
   r.forest.targets = n.intAttr("n_targets", 1);
+  // With one target a leaf has one weight: of several, the first counts (as ONNX Runtime has it, and exporters of
+  // decision paths rely on).
+  if (r.forest.targets == 1)
+    for (auto& leaf : r.forest.leaves)
+      if (leaf.size() > 1) leaf.resize(1);
   std::string aggregate = n.stringAttr("aggregate_function", "SUM");
   Tensor y = finished(n, buildForest(n, x, r.forest, aggregateOf(n, aggregate)), aggregate, r.forest.roots.size());
   y = n.castTo(plusBase(n, y, r.base), DType::F32);
@@ -227,27 +249,36 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "TreeEnsembleClassifier", since(1, 3, 5)) {
   PostTransform post = postTransform(n);
   r.forest.targets = labels.count;
   Tensor sums = buildForest(n, x, r.forest, "sum");
-  bool single = labels.count <= 2 && r.usedTargets.size() == 1;
-  if (!single) {
+  bool oneOfTwo = labels.count <= 2 && r.usedTargets.size() == 1;
+  if (!oneOfTwo) {
     Tensor scores = plusBase(n, sums, r.base.size() == 1 && labels.count == 2 ? std::vector<double>{r.base[0], 0} : r.base);
-    if (labels.count == 2) { // the second class wins when its score is positive and not below the first's
-      n.output(0, labelsAt(n, labels, argMaxRows(n, scores)));
-    } else
-      n.output(0, labelsAt(n, labels, argMaxRows(n, scores)));
+    Tensor compared = scores;
+    if (r.base.empty() && static_cast<int64_t>(r.usedTargets.size()) < labels.count) {
+      // a class that no leaf votes for cannot win
+      std::vector<double> votes(labels.count, -INFINITY);
+      for (int64_t t : r.usedTargets) votes[t] = 0;
+      compared = n.map(scores, floats(n, votes, labels.count, scores.dtype), [](Scalar v, Scalar w) { return v + w; });
+    }
+    n.output(0, labelsAt(n, labels, argMaxRows(n, compared)));
     return n.output(1, transformScores(n, n.castTo(scores, DType::F32), post));
   }
   int64_t used = *r.usedTargets.begin();
-  Tensor score = n.slice(sums, {n.size(0), n.size(used)}, {n.size(x.rank() == 1 ? n.b.getIndexAttr(1) : n.size(x, 0).v), n.size(1)});
-  if (!r.base.empty()) {
-    double b = r.base.size() == 1 ? r.base[0] : r.base[1];
-    score = n.map(score, [&](Scalar v) { return v + b; });
-  }
+  Tensor score = n.slice(sums, {n.size(0), n.size(used)}, {n.size(sums, 0), n.size(1)});
+  // One base value is for the first class, even when only the second has weights.
+  double base = r.base.size() > static_cast<size_t>(used) ? r.base[used] : 0;
+  if (base != 0) score = n.map(score, [&](Scalar v) { return v + base; });
   double limit = r.allPositive ? 0.5 : 0;
   Tensor positive = n.generate(n.size(score, 0), DType::I64, [&](ArrayRef<Scalar> i) { return n.cast(n.at(score, {i[0], n.index(0)}) > limit, DType::I64); });
+  if (labels.count == 1) positive = n.map(positive, [](Scalar v) { return v * 0.0; });
   n.output(0, labelsAt(n, labels, positive));
   score = n.castTo(score, DType::F32);
-  if (post == PostTransform::Probit) n.output(1, transformScores(n, score, post));
-  else n.output(1, asPair(n, score, !r.allPositive, post));
+  if (labels.count == 1) return n.output(1, transformScores(n, score, post));
+  if (used == 0 && r.base.size() < 2) return n.output(1, asPair(n, score, !r.allPositive, post));
+  // Otherwise the other class has a column of its own, of zeros.
+  Tensor pair = n.generate({n.size(score, 0), n.size(2)}, DType::F32, [&](ArrayRef<Scalar> i) {
+    return select(equal(i[1], static_cast<double>(used)), n.at(score, {i[0], n.index(0)}), 0.0);
+  });
+  n.output(1, transformScores(n, pair, post));
 }
 
 // Version 5: one list of inner nodes, one of leaves with a target and a weight each. A test for membership becomes a
@@ -291,7 +322,6 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "TreeEnsemble", since(5)) {
       f.nodes[i] = t;
       continue;
     }
-    // Leaves and subtrees of `yes` are shared by the links of the chain: each link needs a copy, so that trees stay trees.
     std::vector<double> set;
     while (nextMember < members.size() && !std::isnan(members[nextMember])) set.push_back(members[nextMember++]);
     ++nextMember;
@@ -302,7 +332,6 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "TreeEnsemble", since(5)) {
       f.nodes[i] = t;
       continue;
     }
-    if (set.size() > 1 && t.yes >= 0) n.error("node {} tests for membership and has a subtree for members; only leaves are supported", i);
     int64_t at = i;
     for (size_t k = 0; k < set.size(); ++k) {
       TreeNode link = t;
