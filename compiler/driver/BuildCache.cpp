@@ -17,10 +17,10 @@ static std::string environment(const char* name) {
   return v ? v : "";
 }
 
-BuildCache::BuildCache(bool enabled) {
-  if (!enabled) return;
+BuildCache::BuildCache(bool enabled, const std::string& workFolder) {
   fs::path wanted;
-  if (std::string given = environment("ORTC_CACHE_DIR"); !given.empty()) wanted = given;
+  if (!enabled) wanted = fs::path(workFolder) / "cache";
+  else if (std::string given = environment("ORTC_CACHE_DIR"); !given.empty()) wanted = given;
   else if (std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) wanted = fs::path(xdg) / "ortc";
   else if (std::string home = environment("HOME"); !home.empty()) wanted = fs::path(home) / ".cache" / "ortc";
   else wanted = fs::temp_directory_path() / fmt::format("ortc-cache-{}", getuid());
@@ -28,8 +28,9 @@ BuildCache::BuildCache(bool enabled) {
   fs::create_directories(wanted, error);
   struct stat s{};
   // Libraries are loaded from here: another user's folder is not to be trusted.
-  if (stat(wanted.c_str(), &s) != 0 || s.st_uid != geteuid() || (s.st_mode & S_IWOTH) || access(wanted.c_str(), W_OK) != 0) return;
-  folder = wanted.string();
+  const bool ours = stat(wanted.c_str(), &s) == 0 && s.st_uid == geteuid() && !(s.st_mode & S_IWOTH) && access(wanted.c_str(), W_OK) == 0;
+  folder = ours ? wanted.string() : (fs::path(workFolder) / "cache").string();
+  if (!ours) fs::create_directories(folder, error);
 }
 
 std::string BuildCache::find(const std::string& key) const {

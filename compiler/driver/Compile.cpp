@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ortc compile: a model becomes a bundle of source files.
+#include "compiler/driver/BuildCache.h"
 #include "compiler/driver/BundleFolder.h"
 #include "compiler/driver/EmitBundle.h"
+#include "compiler/driver/FirmwareRunner.h"
 #include "compiler/import/OnnxFile.h"
 #include "compiler/support/Names.h"
 #include "mlir/IR/OperationSupport.h"
@@ -45,6 +47,23 @@ int emitIr(const GlobalOptions& global, const Options& o, const PipelineOptions&
   return finish(global, diagnostics, std::move(json));
 }
 
+/// The limits of a board hold for what its own compiler and linker make of the bundle: code, state and stack are only
+/// known then.
+bool fitsBoard(const Options& o, const Bundle& bundle, const ProgramFacts& facts, std::optional<FirmwareSize>& size, Diagnostics& diagnostics) {
+  if (!isFirmware(o.compile.target) || (o.compile.maxRam.empty() && o.compile.maxFlash.empty())) return true;
+  WorkFolder work;
+  std::string log;
+  size = measureFirmware(o.compile, bundle, work.path(), log);
+  if (size) return true;
+  Diagnostics::FileScope scope(diagnostics, o.model);
+  if (log.rfind("does not fit", 0) == 0)
+    diagnostics.error("", "the bundle {} (--max-flash={}, --max-ram={})", log, o.compile.maxFlash.empty() ? "none" : o.compile.maxFlash, o.compile.maxRam.empty() ? "none" : o.compile.maxRam)
+        .note("weights take {} bytes of flash; the largest set of tensors that are live at once takes {} bytes of RAM", facts.weights.bytes(), facts.largestLiveSet);
+  else
+    diagnostics.error("", "what was emitted cannot be built; this is a fault of ortc").note("{}", log);
+  return false;
+}
+
 int compile(const GlobalOptions& global, Options& o) {
   if (o.compile.target.empty()) throw UsageError{"--target is missing", "`ortc doctor` lists the targets"};
   std::unique_ptr<TargetInfo> target = targetOf(o.compile);
@@ -64,11 +83,12 @@ int compile(const GlobalOptions& global, Options& o) {
   Diagnostics diagnostics;
   std::vector<std::string> files;
   std::optional<Emitted> emitted;
+  std::optional<FirmwareSize> firmware;
   writeBundleFolder(
       o.destination,
       [&](const std::string& folder) {
         emitted = emitBundle(o.compile, pipeline, *target, {o.model, "", folder}, diagnostics);
-        return emitted.has_value();
+        return emitted && fitsBoard(o, {emitted->name, folder, o.model}, emitted->facts, firmware, diagnostics);
       },
       files, diagnostics);
   llvm::json::Object json;
@@ -78,6 +98,7 @@ int compile(const GlobalOptions& global, Options& o) {
     json["files"] = llvm::json::Array(files);
     json["weights_bytes"] = static_cast<int64_t>(emitted->facts.weights.bytes());
     if (emitted->facts.arenaBytes) json["arena_bytes"] = *emitted->facts.arenaBytes;
+    if (firmware) json["flash_bytes"] = firmware->flash, json["ram_bytes"] = firmware->ram;
     json["launches"] = emitted->facts.launches;
     json["copies"] = emitted->facts.copies;
     if (o.compile.explain) json["choices"] = llvm::json::fixUTF8(emitted->explanation);
@@ -85,6 +106,7 @@ int compile(const GlobalOptions& global, Options& o) {
       if (o.compile.explain) fmt::print("{}", emitted->explanation);
       fmt::print(stderr, "{}: {} files, {} launches, weights {} bytes, arena {}\n", o.destination, files.size(), emitted->facts.launches,
                  emitted->facts.weights.bytes(), emitted->facts.arenaBytes ? fmt::format("{} bytes", *emitted->facts.arenaBytes) : "as the sizes need");
+      if (firmware) fmt::print(stderr, "flash {} bytes, RAM {} bytes of which {} are for the stack\n", firmware->flash, firmware->ram, firmware->stack);
       fflush(stdout);
     }
   }

@@ -82,6 +82,7 @@ void addCompileOptions(CLI::App& command, CompileOptions& o, bool builds) {
   command.add_flag("--print-changed", o.printChanged, "Print the IR after each stage to stderr");
   if (!builds) return;
   command.add_flag("--emulate", o.emulate, "Run a GPU bundle on an emulator, without the device");
+  command.add_flag("--sanitize", o.sanitize, "With --emulate: also report races, accesses out of bounds, values never written");
   command.add_option("--cxx", o.cxx, "C++ compiler (default: CXX, then g++ or clang++ on the PATH)")->type_name("PATH");
   command.add_flag("--no-cache", o.noCache, "Build anew, and keep nothing");
 }
@@ -137,6 +138,7 @@ void checkCompileOptions(const CompileOptions& o, TargetInfo* target) {
     refuse(!o.name.empty(), "--name", why);
     refuse(o.explain, "--explain", "no kernels are chosen");
     refuse(o.emulate, "--emulate", "there is no device");
+    refuse(o.sanitize, "--sanitize", "there is no device");
     refuse(!o.cxx.empty(), "--cxx", why);
     refuse(o.noCache, "--no-cache", why);
     return;

@@ -24,7 +24,7 @@ struct CompileOptions {
   // How bundles are built, for run and verify.
   std::string cxx;
   bool noCache = false;
-  bool emulate = false;
+  bool emulate = false, sanitize = false;
 
   bool isReference() const { return target == "reference"; }
 };

@@ -73,7 +73,7 @@ std::string readText(const std::string& path) {
 class CxxRunner final : public DeviceRunner {
 public:
   CxxRunner(const CompileOptions& options, std::string workFolder, int threads, CxxTraits traits)
-      : options(options), work(std::move(workFolder)), threads(threads), traits(std::move(traits)), cache(!options.noCache) {}
+      : options(options), work(std::move(workFolder)), threads(threads), traits(std::move(traits)), cache(!options.noCache, work) {}
 
   std::string label() const override { return traits.label; }
   size_t bundlesPerBuild() const override { return traits.bundlesPerBuild; }
@@ -106,58 +106,77 @@ public:
         log = "a large bundle cannot be built together with others";
         return false;
       }
-    std::string key = keyOf(bundles, manifests);
+    std::string runtimeKey = keyOfHeaders(bundles[0]);
+    std::string key = keyOf(bundles, manifests, runtimeKey);
     artefact = cache.find(key);
     if (!artefact.empty()) return true;
 
     const fs::path folder = fs::path(work) / ("build-" + key.substr(0, 16));
     std::error_code error;
     fs::create_directories(folder, error);
+    // Sources that are the same in every build (runtime, emulator) become objects of the cache.
     std::vector<std::vector<std::string>> commands;
-    std::vector<std::string> objects;
-    auto compile = [&](const std::string& source, const std::vector<std::string>& sourceOptions, const std::string& level) {
-      std::string object = (folder / fmt::format("{}.o", objects.size())).string();
+    std::vector<std::string> objects, keys;
+    auto compile = [&](const std::string& source, const std::vector<std::string>& sourceOptions, const std::string& level, bool shared) {
       std::vector<std::string> c{compiler, "-std=c++17", level, "-fPIC", "-w"};
-      c.insert(c.end(), traits.flags.begin(), traits.flags.end());
-      c.insert(c.end(), manifests[0].options.begin(), manifests[0].options.end());
-      c.insert(c.end(), sourceOptions.begin(), sourceOptions.end());
+      for (const std::vector<std::string>* list : {static_cast<const std::vector<std::string>*>(&traits.flags), static_cast<const std::vector<std::string>*>(&manifests[0].options), &sourceOptions}) c.insert(c.end(), list->begin(), list->end());
       c.push_back("-DORTC_RT_PREFIX=" + (bundles.size() == 1 ? bundles[0].name : std::string("ortc_unit")));
+      std::string objectKey;
+      if (shared) {
+        BuildKey key;
+        key.add(compilerVersion).add(runtimeKey);
+        for (const std::string& word : c) key.add(word);
+        objectKey = key.addFile(source).hex() + ".o";
+        if (std::string found = cache.find(objectKey); !found.empty()) {
+          objects.push_back(found);
+          return;
+        }
+      }
+      if (!shared) c.insert(c.end(), traits.kernelFlags.begin(), traits.kernelFlags.end());
+      std::string object = (folder / fmt::format("{}.o", objects.size())).string();
       for (const std::string& f : traits.includeFolders) c.push_back("-I" + f);
       for (size_t i = 0; i < bundles.size(); ++i) {
+        // One copy of the runtime serves all; only the model's own headers differ.
         for (const std::string& d : manifests[i].includeFolders)
-          // One copy of the runtime serves all; only the model's own headers differ.
           if (i == 0 || d == "include") c.push_back("-I" + bundles[i].folder + "/" + d);
+        if (i == 0)
+          for (const std::string& d : traits.bundleFolders) c.push_back("-I" + bundles[i].folder + "/" + d);
+        if (shared) break;
         c.push_back("-I" + bundles[i].folder); // of weights that are linked in
         c.push_back("-Wa,-I" + bundles[i].folder);
       }
-      for (const char* a : {"-c", "-o"}) c.push_back(a);
-      c.push_back(object);
-      c.push_back(source);
+      for (const std::string& word : {std::string("-c"), std::string("-o"), object, source}) c.push_back(word);
       commands.push_back(std::move(c));
       objects.push_back(object);
+      keys.push_back(objectKey);
     };
     if (together) {
       const std::string unit = (folder / "unit.cpp").string();
       std::error_code e;
       llvm::raw_fd_ostream(unit, e) << unityText(bundles, manifests);
-      compile(unit, {}, "-O1");
+      compile(unit, {}, "-O1", false);
     } else {
       for (const Source& s : manifests[0].sources)
-        if (!Manifest::isRuntime(s)) compile(bundles[0].folder + "/" + s.path, s.options, "-O2");
+        if (!Manifest::isRuntime(s)) compile(bundles[0].folder + "/" + s.path, s.options, "-O2", false);
     }
     for (const Source& s : manifests[0].sources)
-      if (Manifest::isRuntime(s)) compile(bundles[0].folder + "/" + s.path, s.options, "-O2");
-    for (const std::string& s : traits.extraSources) compile(s, {}, "-O2");
+      if (Manifest::isRuntime(s)) compile(bundles[0].folder + "/" + s.path, s.options, "-O2", true);
+    for (const std::string& s : traits.extraSources) compile(s, {}, "-O2", true);
 
     if (!runAll(commands, together ? 1 : static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))), log)) return false;
+    for (size_t i = 0; i < commands.size(); ++i)
+      if (!keys[i].empty()) {
+        const std::string object = commands[i][commands[i].size() - 2];
+        std::replace(objects.begin(), objects.end(), object, cache.put(keys[i], object));
+      }
     std::string library = (folder / "bundle.so").string();
     std::vector<std::string> link{compiler, "-shared", "-o", library, "-Wl,--no-undefined"};
     link.insert(link.end(), objects.begin(), objects.end());
     link.insert(link.end(), traits.libraries.begin(), traits.libraries.end());
     for (const char* l : {"-pthread", "-ldl", "-lm"}) link.push_back(l);
     if (!runAll({link}, 1, log)) return false;
-    for (const std::string& object : objects) fs::remove(object, error);
     artefact = cache.put(key, library);
+    if (artefact != library) fs::remove_all(folder, error);
     return true;
   }
 
@@ -185,10 +204,25 @@ private:
   CxxTraits traits;
   BuildCache cache;
 
-  std::string keyOf(const std::vector<Bundle>& bundles, const std::vector<Manifest>& manifests) {
+  /// Of the runtime, which is the same in all bundles, and of what the target adds.
+  std::string keyOfHeaders(const Bundle& bundle) {
     BuildKey key;
-    key.add("1").add(compiler).add(compilerVersion).add(traits.label);
-    for (const auto* list : {&traits.flags, &traits.includeFolders, &traits.extraSources, &traits.libraries})
+    std::vector<std::string> folders{bundle.folder + "/runtime", bundle.folder + "/include/ortc"}, headers;
+    folders.insert(folders.end(), traits.includeFolders.begin(), traits.includeFolders.end());
+    for (const std::string& f : folders) {
+      std::error_code error;
+      for (fs::recursive_directory_iterator it(f, error), end; !error && it != end; it.increment(error))
+        if (it->is_regular_file()) headers.push_back(it->path().string());
+    }
+    std::sort(headers.begin(), headers.end());
+    for (const std::string& h : headers) key.addFile(h);
+    return key.hex();
+  }
+
+  std::string keyOf(const std::vector<Bundle>& bundles, const std::vector<Manifest>& manifests, const std::string& runtimeKey) {
+    BuildKey key;
+    key.add("2").add(runtimeKey).add(compiler).add(compilerVersion).add(traits.label);
+    for (const auto* list : {&traits.flags, &traits.kernelFlags, &traits.includeFolders, &traits.extraSources, &traits.libraries})
       for (const std::string& s : *list) key.add(s);
     for (const std::string& s : traits.extraSources) key.addFile(s);
     for (size_t i = 0; i < bundles.size(); ++i) {
@@ -197,12 +231,6 @@ private:
       for (const Source& s : manifests[i].sources)
         if (i == 0 || !Manifest::isRuntime(s)) key.addFile(bundles[i].folder + "/" + s.path);
     }
-    std::error_code error;
-    std::vector<std::string> headers;
-    for (fs::recursive_directory_iterator it(bundles[0].folder + "/runtime", error), end; !error && it != end; it.increment(error))
-      if (it->is_regular_file()) headers.push_back(it->path().string());
-    std::sort(headers.begin(), headers.end());
-    for (const std::string& h : headers) key.addFile(h);
     return key.hex();
   }
 

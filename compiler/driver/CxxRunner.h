@@ -9,7 +9,9 @@ namespace ortc::driver {
 struct CxxTraits {
   std::string label;
   std::vector<std::string> flags;         // before those of the bundle
+  std::vector<std::string> kernelFlags;   // of the bundle's own sources only
   std::vector<std::string> includeFolders;
+  std::vector<std::string> bundleFolders; // the same, below the bundle's folder
   std::vector<std::string> extraSources;  // compiled with the bundle
   std::vector<std::string> libraries;     // -l...
   size_t bundlesPerBuild = 50;

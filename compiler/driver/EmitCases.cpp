@@ -206,7 +206,8 @@ std::unique_ptr<Session> openCompiled(const CompiledCase& compiled, const Pipeli
         if (std::string next = m.buildLog.substr(at, end - at); line.empty() || next.find("error") != std::string::npos) line = next;
         at = end + 1;
       }
-      diagnostics.error("", "what was emitted cannot be built: {}; this is a fault of ortc", line);
+      if (line.rfind("does not fit", 0) == 0) diagnostics.error("", "{}", line);
+      else diagnostics.error("", "what was emitted cannot be built: {}; this is a fault of ortc", line);
       return nullptr;
     }
     return runner.load(m.bundle, m.artefact, diagnostics);
