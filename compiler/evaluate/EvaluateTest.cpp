@@ -275,6 +275,26 @@ TEST_CASE("loops at the level of functions carry tensors and change them in plac
   REQUIRE(r[2].getInt(0) == 1002);
 }
 
+TEST_CASE("an initial value of a loop may be read in the loop as well") {
+  Module m(R"(
+    func.func @main(%a: tensor<2xf32>) -> (tensor<2xf32>, index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : index
+      %one = arith.addi %c1, %c0 : index
+      %r:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%t = %a, %n = %one) -> (tensor<2xf32>, index) {
+        %x = tensor.extract_slice %a[%one] [1] [1] : tensor<2xf32> to tensor<1xf32>
+        %u = tensor.insert_slice %x into %t[0] [1] [1] : tensor<1xf32> into tensor<2xf32>
+        %k = arith.addi %n, %one : index
+        scf.yield %u, %k : tensor<2xf32>, index
+      }
+      return %r#0, %r#1 : tensor<2xf32>, index
+    })");
+  auto r = m.run({m.tensor("f32", {2}, {1, 2})});
+  REQUIRE(values(r[0]) == V{2, 2});
+  REQUIRE(r[1].getInt(0) == 4);
+}
+
 TEST_CASE("slices with strides and dropped dims, casts, calls, ifs, kernels") {
   Module m(R"(
     func.func private @twice(%x: tensor<2xf32>) -> tensor<2xf32> {

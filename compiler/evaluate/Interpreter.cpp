@@ -84,7 +84,10 @@ const SmallVector<Value>& Interpreter::diesAfter(Operation* op) {
   return deaths[op];
 }
 
-bool Interpreter::dies(Operation* op, Value v) { return llvm::is_contained(diesAfter(op), v); }
+bool Interpreter::dies(Operation* op, Value v) {
+  return llvm::is_contained(diesAfter(op), v) &&
+         llvm::none_of(v.getUsers(), [&](Operation* user) { return op->isProperAncestor(user); });
+}
 
 void Interpreter::set(Value v, HostValue value) {
   if (options.onValue) options.onValue(v, value);

@@ -63,6 +63,7 @@ private:
   mlir::FailureOr<std::pair<llvm::SmallVector<HostTensor>, llvm::SmallVector<HostScalar>>> capture(mlir::Operation* op, const Body& body);
   /// Values of a block whose last use is an op of it.
   const llvm::SmallVector<mlir::Value>& diesAfter(mlir::Operation* op);
+  /// Is the operand `v` of `op` never read again, not even by the regions of `op`?
   bool dies(mlir::Operation* op, mlir::Value v);
 
   const EvaluateOptions& options;
