@@ -148,8 +148,8 @@ const ortc_model* {n}_model(void) {{
         fmt::arg("numArchs", std::size(kArchs)), fmt::arg("ptx", kArchs[std::size(kArchs) - 1]), fmt::arg("numIo", std::max<size_t>(1, io.inputs.size() + io.outputs.size())),
         fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())), fmt::arg("body", body), fmt::arg("arena", arena), fmt::arg("program", program), fmt::arg("tables", writer.ioTables(io)),
         fmt::arg("open", open), fmt::arg("reserveNow", io.dims.empty() ? "  if (const ortc_status s = c->reserve_cuda(arena_bytes(c->dims), c->dims)) return s;\n" : ""), fmt::arg("sha", request.sha256),
-        fmt::arg("numIn", io.inputs.size()), fmt::arg("numOut", io.outputs.size()), fmt::arg("numDims", io.dims.size()), fmt::arg("inTable", io.inputs.empty() ? "nullptr" : "::inputs"),
-        fmt::arg("outTable", io.outputs.empty() ? "nullptr" : "::outputs"), fmt::arg("dimTable", io.dims.empty() ? "nullptr" : "dimensions"), fmt::arg("weightsBytes", io.weightsBytes),
+        fmt::arg("numIn", io.inputs.size()), fmt::arg("numOut", io.outputs.size()), fmt::arg("numDims", io.dims.size()), fmt::arg("inTable", io.inputs.empty() ? "nullptr" : "inputs"),
+        fmt::arg("outTable", io.outputs.empty() ? "nullptr" : "outputs"), fmt::arg("dimTable", io.dims.empty() ? "nullptr" : "dimensions"), fmt::arg("weightsBytes", io.weightsBytes),
         fmt::arg("arenaBytes", io.arenaBytes ? fmt::format("UINT64_C({})", *io.arenaBytes) : std::string("UINT64_MAX")));
     return writer.write(fmt::format("src/{}.cu", n), text);
   }
