@@ -40,19 +40,14 @@ config.substitutions += [
     ("%python", os.environ.get("ORTC_PYTHON", "python3")),
     ("%root", config.ortc_root),
 ]
-# Emitted text is compiled as bundles are, and must give no warning.
-flags = ("-std=c++17 -Wall -Wextra -Wpedantic -Werror -Wno-unused-function -ffp-contract=off -O2 -march=native "
-         f"-I{config.ortc_root}/runtime_min -I{config.ortc_root}/runtime_min/include -I{config.ortc_root}")
-cuda = f"{config.ortc_root}/targets/cuda"
-config.substitutions += [
-    ("%gxx", f"g++ {flags}"),
-    ("%clangxx", f"{shutil.which('clang++-19') or 'clang++'} {flags}"),
-    ("%cuemu_sources", f"{cuda}/emulator/*.cpp"),
-    ("%cuemu", f"g++ {flags} -DORTC_CUEMU -Wno-unknown-pragmas -pthread -I{config.ortc_root}/runtime_min/rt -I{cuda}/emulator -I{cuda}/host"),
-]
 tools = {"node": os.environ.get("ORTC_NODE") or "node", "nvcc": os.environ.get("CUDACXX") or "nvcc",
          "vulkan": "spirv-val", "qemu": "qemu-system-arm"}
 config.available_features |= {feature for feature, tool in tools.items() if shutil.which(tool)}
 # Parts of this repository that a checkout may leave out.
 parts = {"runtime": "runtime_min/rt/simd.h", "cuemu": "targets/cuda/emulator/cuemu.h"}
 config.available_features |= {name for name, path in parts.items() if os.path.exists(os.path.join(config.ortc_root, path))}
+# Dawn for Node, where scripts/setup puts it or the user says.
+deps = [os.environ.get("ORTC_DEPS", ""), os.path.join(config.ortc_root, ".deps")]
+modules = [os.environ.get("ORTC_NODE_MODULES", "")] + [os.path.join(d, "node", "node_modules") for d in deps if d]
+if any(m and os.path.isdir(os.path.join(m, "webgpu")) for m in modules):
+    config.available_features.add("webgpu")

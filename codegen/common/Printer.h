@@ -78,6 +78,19 @@ protected:
   /// Strides of a dense row-major memref from its sizes.
   static void setDenseStrides(Layout& layout);
 
+  // Launches, for host programs.
+  /// How many iterations a kernel's parallel loop has, computed by the host from what it passes.
+  Expr launchCount(mlir::Operation* launch, mlir::func::FuncOp kernel, mlir::scf::ParallelOp loop);
+  /// Blocks per dimension of a kernel that says them (ortc.grid: affine maps of its index arguments); empty after a
+  /// diagnostic.
+  llvm::SmallVector<Expr> launchGrid(mlir::Operation* launch, mlir::func::FuncOp kernel);
+  /// Bytes of the arena, of each input and of each output, from the dims alone; writes definitions of what they share.
+  /// Sizes that depend on data are taken at their bound. `dimText` spells a named dim. Failure comes with a diagnostic.
+  mlir::LogicalResult bufferBytes(mlir::func::FuncOp program, llvm::function_ref<Expr(llvm::StringRef)> dimText, Expr& arena,
+                                  llvm::SmallVectorImpl<Expr>& inputs, llvm::SmallVectorImpl<Expr>& outputs);
+  /// a / b of sizes, rounded down or up.
+  virtual Expr divideSizes(const Expr& a, const Expr& b, bool up);
+
   // Blocks.
   /// A scope of its own: names given inside are free again behind it.
   mlir::LogicalResult printBlock(mlir::Block& block, llvm::ArrayRef<std::string> yieldTo);

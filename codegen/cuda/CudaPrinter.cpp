@@ -2,7 +2,6 @@
 #include "codegen/common/CProgram.h"
 #include "codegen/common/Provenance.h"
 #include "codegen/cuda/PrintCuda.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -219,12 +218,15 @@ protected:
     Shape shape = shapeOf(kernel);
     std::string grid = "1", name = kernelName(kernel);
     if (shape.kind == Shape::Threads) {
-      Expr total = threadCount(op, kernel, shape.parallel);
+      Expr total = launchCount(op, kernel, shape.parallel);
       int64_t n;
       if (!StringRef(total.text).getAsInteger(10, n)) grid = std::to_string(std::min<int64_t>(std::max<int64_t>(1, (n + shape.block[0] - 1) / shape.block[0]), 1 << 20));
       else usesBlocksFor = true, grid = "blocks_for(" + total.text + (shape.block[0] == kBlock ? "" : ", " + std::to_string(shape.block[0])) + ")";
     } else if (shape.kind == Shape::Blocks) {
-      if (mlir::failed(gridText(op, kernel, grid))) return failure();
+      SmallVector<Expr> blocks = launchGrid(op, kernel);
+      SmallVector<std::string> parts;
+      for (const Expr& e : blocks) parts.push_back(e.isInteger ? e.text : "unsigned(" + e.text + ")");
+      grid = llvm::join(parts, ", ");
     }
     auto dim3 = [](ArrayRef<int64_t> b) {
       std::string s = std::to_string(b[0]);
@@ -237,76 +239,6 @@ protected:
     return success();
   }
 
-private:
-  /// How many iterations the kernel's parallel loop has, computed by the host from what it passes.
-  Expr threadCount(LaunchOp launch, func::FuncOp kernel, scf::ParallelOp loop) {
-    for (auto [arg, operand] : llvm::zip(kernel.getArguments(), launch->getOperands()))
-      if (!isa<MemRefType>(arg.getType())) bind(arg, expr(operand));
-    SetVector<Operation*> slice;
-    for (ValueRange values : {ValueRange(loop.getLowerBound()), ValueRange(loop.getUpperBound()), ValueRange(loop.getStep())})
-      for (Value v : values)
-        if (Operation* def = v.getDefiningOp()) {
-          getBackwardSlice(def, &slice);
-          slice.insert(def);
-        }
-    for (Operation& o : kernel.getBody().front()) {
-      if (!slice.contains(&o)) continue;
-      if (auto dim = dyn_cast<memref::DimOp>(&o)) { // a size of a buffer, from its place in the program
-        OpFoldResult size = programSize(launch->getOperand(cast<BlockArgument>(dim.getSource()).getArgNumber()), *dim.getConstantIndex());
-        if (auto v = dyn_cast_or_null<Value>(size)) bind(dim, expr(v));
-        else if (size) bind(dim, integer(cast<IntegerAttr>(cast<Attribute>(size)).getInt()));
-        else (void)unsupported(launch, "the extent of its loop is not known to the host");
-        continue;
-      }
-      llvm::SmallVector<Operation*> one = {&o};
-      bool single = o.getNumResults() == 1;
-      if (single) inlinable.insert(&o); // names only, or short arithmetic
-      if (mlir::failed(printOp(&o))) hasFailed = true;
-    }
-    Expr total = integer(1);
-    for (unsigned d = 0; d < loop.getNumLoops(); ++d) {
-      Expr lower = expr(loop.getLowerBound()[d]), upper = expr(loop.getUpperBound()[d]), step = expr(loop.getStep()[d]);
-      Expr length = codegen::isInteger(lower, 0) ? upper : binary("-", upper, lower);
-      if (!codegen::isInteger(step, 1)) length = codegen::call("ceil_div", {"int64_t(" + length.text + ")", "int64_t(" + step.text + ")"});
-      total = product(total, length);
-    }
-    return total;
-  }
-
-  LogicalResult gridText(LaunchOp launch, func::FuncOp kernel, std::string& grid) {
-    auto maps = kernel->getAttrOfType<ArrayAttr>("ortc.grid");
-    if (!maps) return unsupported(launch, "the kernel says its block but not its grid (ortc.grid)");
-    SmallVector<std::string> parts;
-    SmallVector<Expr> scalars;
-    for (auto [arg, operand] : llvm::zip(kernel.getArguments(), launch->getOperands()))
-      if (arg.getType().isIndex()) scalars.push_back(expr(operand));
-    for (Attribute a : maps) {
-      AffineMap map = cast<AffineMapAttr>(a).getValue();
-      parts.push_back("unsigned(" + affineText(map.getResult(0), map.getNumDims(), scalars).text + ")");
-      int64_t n;
-      StringRef inside = StringRef(parts.back()).drop_front(9).drop_back();
-      if (!inside.getAsInteger(10, n)) parts.back() = inside.str();
-    }
-    grid = llvm::join(parts, ", ");
-    return success();
-  }
-
-  Expr affineText(AffineExpr e, unsigned numDims, ArrayRef<Expr> scalars) {
-    if (auto c = dyn_cast<AffineConstantExpr>(e)) return integer(c.getValue());
-    if (auto d = dyn_cast<AffineDimExpr>(e)) return scalars[d.getPosition()];
-    if (auto s = dyn_cast<AffineSymbolExpr>(e)) return scalars[numDims + s.getPosition()];
-    auto b = cast<AffineBinaryOpExpr>(e);
-    Expr x = affineText(b.getLHS(), numDims, scalars), y = affineText(b.getRHS(), numDims, scalars);
-    int64_t i, j;
-    bool constant = !StringRef(x.text).getAsInteger(10, i) && !StringRef(y.text).getAsInteger(10, j);
-    switch (b.getKind()) {
-    case AffineExprKind::Add: return sum(x, y);
-    case AffineExprKind::Mul: return product(x, y);
-    case AffineExprKind::FloorDiv: return constant ? integer(i / j) : binary("/", x, y); // sizes are not negative
-    case AffineExprKind::Mod: return constant ? integer(i % j) : binary("%", x, y);
-    default: return constant ? integer((i + j - 1) / j) : binary("/", sum(x, sum(y, integer(-1))), y);
-    }
-  }
 };
 
 } // namespace

@@ -425,7 +425,10 @@ std::optional<LogicalResult> CxxPrinter::printVectorOp(Operation* op) {
           w.line(constDecl(vt, name, e.text));
           return bind(c, {name}), success();
         }
-        if (const OpRow* row = findOpRow(op->getName().getStringRef())) return define(op, vectorTableOp(op, *row)), success();
+        if (const OpRow* row = findOpRow(op->getName().getStringRef())) {
+          if (!*row->spelling(language)) return unsupported(op);
+          return define(op, vectorTableOp(op, *row)), success();
+        }
         if (auto cmp = dyn_cast<arith::CmpFOp>(op)) {
           using P = arith::CmpFPredicate;
           bool both = !expr(cmp.getLhs()).lane.empty() && !expr(cmp.getRhs()).lane.empty();

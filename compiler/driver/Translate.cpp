@@ -2,6 +2,8 @@
 // ortc-translate: program IR in, text of one language out. For the tests of the printers.
 #include "codegen/cuda/PrintCuda.h"
 #include "codegen/cxx/PrintCxx.h"
+#include "codegen/js/PrintJs.h"
+#include "codegen/spirv/EmitSpirv.h"
 #include "codegen/wgsl/PrintWgsl.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -15,7 +17,8 @@
 using namespace mlir;
 
 static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("<input .mlir>"));
-static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda, wgsl"));
+static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda, wgsl, js, spirv"));
+static llvm::cl::opt<std::string> shaders("shaders", llvm::cl::desc("folder for shaders"));
 static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("output file"));
 
 static LogicalResult printCxx(ModuleOp module, llvm::raw_ostream& os) {
@@ -60,10 +63,37 @@ static LogicalResult printWgsl(ModuleOp module, llvm::raw_ostream& os) {
   if (failed(device)) return failure();
   LogicalResult result = success();
   for (const auto& kernel : device->kernels()) {
+    if (!shaders.empty()) {
+      llvm::sys::fs::create_directories(shaders);
+      std::error_code error;
+      llvm::raw_fd_ostream file(shaders + "/" + kernel.name + ".wgsl", error);
+      if (error || failed(ortc::codegen::wgsl::printKernel(kernel, file))) result = failure();
+      continue;
+    }
     if (device->kernels().size() > 1) os << "// " << kernel.name << ".wgsl\n";
     if (failed(ortc::codegen::wgsl::printKernel(kernel, os))) result = failure();
     os << "\n";
   }
+  return result;
+}
+
+/// Binaries into the folder --shaders; their disassembly, and the program, as text.
+static LogicalResult printSpirv(ModuleOp module, llvm::raw_ostream& os) {
+  namespace spirv = ortc::codegen::spirv;
+  auto device = ortc::codegen::gpu::DeviceModule::create(module);
+  if (failed(device)) return failure();
+  std::vector<spirv::Shader> list;
+  LogicalResult result = spirv::emitKernels(*device, list);
+  for (const spirv::Shader& shader : list) {
+    if (shaders.empty()) continue;
+    llvm::sys::fs::create_directories(shaders);
+    std::error_code error;
+    llvm::raw_fd_ostream file(shaders + "/" + shader.name + ".spv", error);
+    if (error) return failure();
+    file.write(reinterpret_cast<const char*>(shader.words.data()), shader.words.size() * 4);
+  }
+  for (auto f : module.getOps<func::FuncOp>())
+    if (f->hasAttr("ortc.program") && failed(spirv::printProgram(module, f, *device, os))) result = failure();
   return result;
 }
 
@@ -89,6 +119,11 @@ int main(int argc, char** argv) {
   if (to == "cxx") return failed(printCxx(*module, os));
   if (to == "cuda") return failed(printCuda(*module, os));
   if (to == "wgsl") return failed(printWgsl(*module, os));
+  if (to == "js") {
+    auto device = ortc::codegen::gpu::DeviceModule::create(*module);
+    return failed(device) || failed(ortc::codegen::js::printModule(*module, *device, os));
+  }
+  if (to == "spirv") return failed(printSpirv(*module, os));
   llvm::errs() << "unknown language '" << to << "'\n";
   return 2;
 }
