@@ -2,6 +2,7 @@
 // ortc-translate: program IR in, text of one language out. For the tests of the printers.
 #include "codegen/cuda/PrintCuda.h"
 #include "codegen/cxx/PrintCxx.h"
+#include "codegen/spirv/PrintSpirv.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,7 +15,7 @@
 using namespace mlir;
 
 static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("<input .mlir>"));
-static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda"));
+static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda, spirv (text and program), spv (the first kernel as a binary)"));
 static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("output file"));
 
 static LogicalResult printCxx(ModuleOp module, llvm::raw_ostream& os) {
@@ -54,6 +55,26 @@ static LogicalResult printCuda(ModuleOp module, llvm::raw_ostream& os) {
   return result;
 }
 
+static LogicalResult printSpirv(ModuleOp module, llvm::raw_ostream& os, bool binary) {
+  namespace sp = ortc::codegen::spirv_text;
+  FailureOr<sp::SpirvProgram> program = sp::compileKernels(module);
+  if (failed(program)) return failure();
+  for (const sp::SpirvKernel& k : program->kernels) {
+    if (binary) {
+      os.write(reinterpret_cast<const char*>(k.words.data()), k.words.size() * 4);
+      return success();
+    }
+    os << k.text << "\n\n";
+  }
+  for (auto& [feature, kernel] : program->needs) os << "// needs " << feature << ": " << kernel << "\n";
+  LogicalResult result = success();
+  for (auto f : module.getOps<func::FuncOp>()) {
+    if (!f->hasAttr("ortc.program")) continue;
+    if (failed(sp::printArenaBytes(f, *program, os)) || failed(sp::printProgram(f, *program, "net_context", os))) result = failure();
+  }
+  return result;
+}
+
 int main(int argc, char** argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, "program IR to text\n");
@@ -75,6 +96,7 @@ int main(int argc, char** argv) {
   }
   if (to == "cxx") return failed(printCxx(*module, os));
   if (to == "cuda") return failed(printCuda(*module, os));
+  if (to == "spirv" || to == "spv") return failed(printSpirv(*module, os, to == "spv"));
   llvm::errs() << "unknown language '" << to << "'\n";
   return 2;
 }
