@@ -3,7 +3,7 @@
 #include "codegen/cuda/PrintCuda.h"
 #include "codegen/cxx/PrintCxx.h"
 #include "codegen/js/PrintJs.h"
-#include "codegen/spirv/EmitSpirv.h"
+#include "codegen/spirv/PrintSpirv.h"
 #include "codegen/wgsl/PrintWgsl.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -17,7 +17,7 @@
 using namespace mlir;
 
 static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("<input .mlir>"));
-static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda, wgsl, js, spirv"));
+static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda, wgsl, js, spirv (text and program), spv (the first kernel as a binary)"));
 static llvm::cl::opt<std::string> shaders("shaders", llvm::cl::desc("folder for shaders"));
 static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("output file"));
 
@@ -78,24 +78,26 @@ static LogicalResult printWgsl(ModuleOp module, llvm::raw_ostream& os) {
 }
 
 /// Binaries into the folder --shaders; their disassembly, and the program, as text.
-static LogicalResult printSpirv(ModuleOp module, llvm::raw_ostream& os) {
-  namespace spirv = ortc::codegen::spirv;
-  auto device = ortc::codegen::gpu::DeviceModule::create(module);
-  if (failed(device)) return failure();
-  std::vector<spirv::Shader> list;
-  LogicalResult result = spirv::emitKernels(*device, list);
-  for (const spirv::Shader& shader : list) {
-    if (shaders.empty()) continue;
-    llvm::sys::fs::create_directories(shaders);
-    std::error_code error;
-    llvm::raw_fd_ostream file(shaders + "/" + shader.name + ".spv", error);
-    if (error) return failure();
-    file.write(reinterpret_cast<const char*>(shader.words.data()), shader.words.size() * 4);
+static LogicalResult printSpirv(ModuleOp module, llvm::raw_ostream& os, bool binary) {
+  namespace sp = ortc::codegen::spirv_text;
+  FailureOr<sp::SpirvProgram> program = sp::compileKernels(module);
+  if (failed(program)) return failure();
+  for (const sp::SpirvKernel& k : program->kernels) {
+    if (binary) {
+      os.write(reinterpret_cast<const char*>(k.words.data()), k.words.size() * 4);
+      return success();
+    }
+    os << k.text << "\n\n";
   }
-  for (auto f : module.getOps<func::FuncOp>())
-    if (f->hasAttr("ortc.program") && failed(spirv::printProgram(module, f, *device, os))) result = failure();
+  for (auto& [feature, kernel] : program->needs) os << "// needs " << feature << ": " << kernel << "\n";
+  LogicalResult result = success();
+  for (auto f : module.getOps<func::FuncOp>()) {
+    if (!f->hasAttr("ortc.program")) continue;
+    if (failed(sp::printArenaBytes(f, *program, os)) || failed(sp::printProgram(f, *program, "net_context", os))) result = failure();
+  }
   return result;
 }
+
 
 int main(int argc, char** argv) {
   llvm::InitLLVM init(argc, argv);
@@ -123,7 +125,7 @@ int main(int argc, char** argv) {
     auto device = ortc::codegen::gpu::DeviceModule::create(*module);
     return failed(device) || failed(ortc::codegen::js::printModule(*module, *device, os));
   }
-  if (to == "spirv") return failed(printSpirv(*module, os));
+  if (to == "spirv" || to == "spv") return failed(printSpirv(*module, os, to == "spv"));
   llvm::errs() << "unknown language '" << to << "'\n";
   return 2;
 }
