@@ -3,6 +3,7 @@
 #include "compiler/driver/CudaRunner.h"
 #include "compiler/driver/CxxRunner.h"
 #include "compiler/driver/FirmwareRunner.h"
+#include "compiler/driver/WebGpuRunner.h"
 
 namespace ortc::driver {
 
@@ -12,6 +13,7 @@ std::unique_ptr<DeviceRunner> createDeviceRunner(const CompileOptions& options, 
   if (options.emulate) throw UsageError{fmt::format("--emulate has no effect on target '{}', which runs on this machine or in a simulator anyway", target), ""};
   if (options.sanitize) throw UsageError{fmt::format("--sanitize has no effect on target '{}': it belongs to --emulate", target), ""};
   if (target == "cpu" || target == "null" || target == "vulkan") return makeCxxRunner(options, workFolder, threads);
+  if (target == "webgpu") return makeWebGpuRunner(options, workFolder);
   if (isFirmware(target)) return makeFirmwareRunner(options, workFolder);
   throw MissingTool{fmt::format("bundles of target '{}' cannot be run by this build of ortc", target), "`ortc compile` writes them"};
 }

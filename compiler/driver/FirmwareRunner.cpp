@@ -3,6 +3,7 @@
 // arguments are put together, and its files written and read.
 #include "compiler/driver/FirmwareRunner.h"
 #include "codegen/bundle/Bundle.h"
+#include "compiler/driver/BundleInterface.h"
 #include "compiler/driver/Tools.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -17,65 +18,8 @@ namespace {
 
 std::string script() { return codegen::resourceFolder() + "/targets/common/firmware/firmware.sh"; }
 
-std::string readBytes(const std::string& path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
-
-/// Inputs and outputs as the manifest tells them.
-struct Interface {
-  onnx::Graph graph;
-  std::map<std::string, int64_t> most; // upper ends of dims
-  std::vector<std::string> sources, options, includes;
-  int64_t bytes = 0; // of all inputs and outputs at their largest
-};
-
-std::optional<Interface> readInterface(const std::string& folder) {
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(readBytes(folder + "/manifest.json"));
-  if (!json) {
-    llvm::consumeError(json.takeError());
-    return std::nullopt;
-  }
-  const llvm::json::Object& o = *json->getAsObject();
-  Interface r;
-  if (auto* dims = o.getArray("dims"))
-    for (const llvm::json::Value& v : *dims)
-      if (auto most = v.getAsObject()->getInteger("max")) r.most[v.getAsObject()->getString("name")->str()] = *most;
-  auto read = [&](const char* key, std::vector<onnx::ValueInfo>& into) {
-    for (const llvm::json::Value& v : *o.getArray(key)) {
-      const llvm::json::Object& one = *v.getAsObject();
-      onnx::ValueInfo info;
-      info.name = one.getString("name")->str();
-      info.type.kind = onnx::Type::Kind::Tensor;
-      info.type.dtype = dtypeFromName(one.getString("type")->str()).value_or(DType::Undefined);
-      info.type.shape.emplace();
-      std::vector<int64_t> sizes;
-      for (const llvm::json::Value& d : *one.getArray("dims")) {
-        onnx::Dim dim;
-        if (auto n = d.getAsInteger()) dim.value = *n;
-        else if (auto name = d.getAsString()) dim.param = name->str();
-        sizes.push_back(dim.value ? *dim.value : r.most.count(dim.param) ? r.most[dim.param] : 1);
-        info.type.shape->push_back(dim);
-      }
-      r.bytes += byteSize(info.type.dtype, elementCount(sizes).value_or(0)).value_or(0) + 32;
-      into.push_back(std::move(info));
-    }
-  };
-  read("inputs", r.graph.inputs);
-  read("outputs", r.graph.outputs);
-  auto strings = [&](const char* key, std::vector<std::string>& into) {
-    if (auto* list = o.getArray(key))
-      for (const llvm::json::Value& v : *list) into.push_back(v.getAsString().value_or("").str());
-  };
-  strings("sources", r.sources);
-  strings("compile_options", r.options);
-  strings("include_dirs", r.includes);
-  strings("private_include_dirs", r.includes);
-  return r;
-}
-
 bool buildImage(const CompileOptions& options, const Bundle& bundle, const std::string& folder, std::string& log) {
-  std::optional<Interface> io = readInterface(bundle.folder);
+  std::optional<BundleInterface> io = readBundleInterface(bundle.folder);
   if (!io) {
     log = "the bundle has no readable manifest";
     return false;
@@ -115,7 +59,7 @@ void requireTools(const std::string& target, bool run) {
 
 class FirmwareSession final : public Session {
 public:
-  FirmwareSession(Interface io, std::string target, std::string image, std::string work)
+  FirmwareSession(BundleInterface io, std::string target, std::string image, std::string work)
       : io(std::move(io)), target(std::move(target)), image(std::move(image)), work(std::move(work)) {}
 
   const onnx::Graph& signature() const override { return io.graph; }
@@ -177,7 +121,7 @@ public:
   }
 
 private:
-  Interface io;
+  BundleInterface io;
   std::string target, image, work;
   int runs = 0;
 };
@@ -196,7 +140,7 @@ public:
     return buildImage(options, bundles[0], artefact, log);
   }
   std::unique_ptr<Session> load(const Bundle& bundle, const std::string& artefact, Diagnostics& diagnostics) override {
-    std::optional<Interface> io = readInterface(bundle.folder);
+    std::optional<BundleInterface> io = readBundleInterface(bundle.folder);
     if (!io) {
       diagnostics.error("", "the bundle has no readable manifest; this is a fault of ortc");
       return nullptr;

@@ -22,6 +22,7 @@ public:
       diagnostics.error("", "target 'webgpu' fetches its weights; --weights=array has no meaning there").help("leave --weights out");
       return false;
     }
+    program->setAttr("ortc.name", StringAttr::get(program.getContext(), request.name));
     BundleRequest own = request;
     own.weights = "embed"; // the blob as it is: the module fetches it
     codegen::BundleWriter writer(own, diagnostics);
