@@ -561,6 +561,7 @@ private:
 } // namespace
 
 FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
+  module.getContext()->loadDialect<mlir::gpu::GPUDialect>();
   DeviceModule result;
   result.module = ModuleOp::create(module.getLoc());
   for (NamedAttribute a : module->getAttrs())
