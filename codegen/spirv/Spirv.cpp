@@ -9,6 +9,7 @@
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
 #include "mlir/Dialect/SPIRV/Transforms/Passes.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/SPIRV/Serialization.h"
@@ -37,6 +38,24 @@ void inlineCalls(func::FuncOp function, ModuleOp functions) {
       for (auto [result, value] : llvm::zip(call.getResults(), body.getTerminator()->getOperands())) result.replaceAllUsesWith(map.lookupOrDefault(value));
       call.erase();
     }
+}
+
+/// MLIR's conversion leaves the results of a loop undefined when it has no turn: they are its initial values.
+void defineResultsOfEmptyLoops(func::FuncOp function) {
+  SmallVector<scf::ForOp> loops;
+  function.walk([&](scf::ForOp loop) {
+    auto lower = getConstantIntValue(loop.getLowerBound()), upper = getConstantIntValue(loop.getUpperBound());
+    if (loop.getNumResults() && !(lower && upper && *lower < *upper)) loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops) {
+    OpBuilder b(loop);
+    Value runs = b.create<arith::CmpIOp>(loop.getLoc(), arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
+    b.setInsertionPointAfter(loop);
+    for (auto [result, init] : llvm::zip(loop.getResults(), loop.getInitArgs())) {
+      auto made = b.create<arith::SelectOp>(loop.getLoc(), runs, result, init);
+      result.replaceAllUsesExcept(made, made);
+    }
+  }
 }
 
 /// The function as gpu.func, with what the conversion wants to know.
@@ -136,6 +155,7 @@ FailureOr<SpirvProgram> compileKernels(ModuleOp module) {
     FailureOr<LegalKernel> legal = legaliseKernel(kernel, alignedStarts(kernel), *functions);
     if (failed(legal)) return failure();
     inlineCalls(legal->function, *functions);
+    defineResultsOfEmptyLoops(legal->function);
     if (failed(verify(legal->function))) return failure();
     makeGpuFunction(*legal, *work);
     if (failed(convert(*work))) return kernel.emitError("cannot be written for Vulkan"), failure();
