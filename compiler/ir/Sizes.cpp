@@ -293,4 +293,68 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
   return {lo, hi};
 }
 
+namespace {
+/// A size as a constant and other factors: what two products are compared by.
+struct Factors {
+  int64_t constant = 1;
+  SmallVector<Value> values;
+
+  void multiply(OpFoldResult size) {
+    if (auto c = constantSize(size)) {
+      constant *= *c;
+      return;
+    }
+    Value v = cast<Value>(size);
+    if (auto mul = v.getDefiningOp<arith::MulIOp>()) {
+      multiply(OpFoldResult(mul.getLhs()));
+      multiply(OpFoldResult(mul.getRhs()));
+      return;
+    }
+    values.push_back(v);
+  }
+  /// Is this a divisor of `other`, as far as can be seen?
+  bool divides(const Factors& other) const {
+    if (constant == 0 || other.constant % constant) return false;
+    SmallVector<Value> rest(other.values);
+    for (Value v : values) {
+      auto it = llvm::find_if(rest, [&](Value r) { return sameSize(r, v); });
+      if (it == rest.end()) return false;
+      rest.erase(it);
+    }
+    return true;
+  }
+  bool operator==(const Factors& o) const { return constant == o.constant && values.size() == o.values.size() && divides(o); }
+};
+} // namespace
+
+SmallVector<DimGroup> groupDims(ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to) {
+  SmallVector<DimGroup> groups;
+  unsigned i = 0, j = 0;
+  auto next = [](ArrayRef<OpFoldResult> sizes, unsigned& at) { // past the next dim other than 1; none: at the end
+    while (at < sizes.size() && constantSize(sizes[at]) == 1) ++at;
+    return at < sizes.size() ? std::optional<unsigned>(at++) : std::nullopt;
+  };
+  unsigned lastFrom = from.size(), lastTo = to.size();
+  while (lastFrom > 0 && constantSize(from[lastFrom - 1]) == 1) --lastFrom;
+  while (lastTo > 0 && constantSize(to[lastTo - 1]) == 1) --lastTo;
+  while (i < lastFrom || j < lastTo) {
+    DimGroup g{i, i, j, j};
+    Factors left, right;
+    if (auto d = next(from, i)) left.multiply(from[*d]);
+    if (auto d = next(to, j)) right.multiply(to[*d]);
+    while (!(left == right)) {
+      if (i < lastFrom && left.divides(right)) left.multiply(from[*next(from, i)]);
+      else if (j < lastTo && right.divides(left)) right.multiply(to[*next(to, j)]);
+      else {
+        i = lastFrom, j = lastTo; // nothing can be told: all the rest
+        break;
+      }
+    }
+    g.from1 = i, g.to1 = j;
+    groups.push_back(g);
+  }
+  if (!groups.empty()) groups.back().from1 = from.size(), groups.back().to1 = to.size();
+  return groups;
+}
+
 } // namespace ortc

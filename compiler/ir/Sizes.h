@@ -53,4 +53,12 @@ mlir::OpFoldResult asSize(mlir::OpBuilder& b, mlir::Location loc, mlir::Value in
 /// The `ortc.dim` of this name in the function, made at its start when absent.
 mlir::Value getDim(mlir::Operation* function, llvm::StringRef name, int64_t min = 0, int64_t max = INT64_MAX);
 
+/// Dims of two shapes of the same elements that map onto each other: [from0, from1) and [to0, to1) have equal products.
+struct DimGroup {
+  unsigned from0, from1, to0, to1;
+};
+/// The finest such groups, by dims other than of size 1; those of size 1 belong to the next group (the last ones to the
+/// last group).
+llvm::SmallVector<DimGroup> groupDims(llvm::ArrayRef<mlir::OpFoldResult> from, llvm::ArrayRef<mlir::OpFoldResult> to);
+
 } // namespace ortc

@@ -98,7 +98,54 @@ struct FoldScaleIntoWeightsPass : impl::FoldScaleIntoWeightsBase<FoldScaleIntoWe
     getOperation().walk([&](Operation* op) {
       if (isa<ConvOp, ContractOp>(op)) heavy.push_back(op);
     });
+    for (Operation* op : heavy)
+      if (auto contract = dyn_cast<ContractOp>(op)) pullFactors(contract);
     for (Operation* op : heavy) fold(op);
+  }
+
+  /// When `v` is x times a constant, elementwise: x and the constant.
+  static std::pair<Value, double> factorOf(Value v) {
+    auto g = v.getDefiningOp<linalg::GenericOp>();
+    if (!g || !v.hasOneUse() || g.getNumReductionLoops() || g.getNumDpsInits() != 1) return {};
+    Value x;
+    for (OpOperand* operand : g.getDpsInputOperands())
+      if (!operand->get().getDefiningOp<arith::ConstantOp>()) {
+        if (x) return {};
+        x = operand->get();
+      }
+    if (!x || x.getType() != v.getType() || !g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isIdentity()) return {};
+    auto a = BodyReader(g, x, Channel{~0u, 0, -1}).read();
+    if (!a || a->factor.size() != 1 || a->offset.size() != 1 || a->offset[0] != 0 || !std::isfinite(a->factor[0])) return {};
+    return {x, a->factor[0]};
+  }
+
+  /// Factors of the operands of a product (attention scales queries and keys) become one of its result.
+  static void pullFactors(ContractOp op) {
+    Type element = getElementTypeOrSelf(op.getResult().getType());
+    if (!(element.isF32() || element.isF64()) || getElementTypeOrSelf(op.getLhs().getType()) != element) return;
+    double factor = 1;
+    for (unsigned o : {0u, 1u}) {
+      auto reshape = op->getOperand(o).getDefiningOp<ReshapeOp>();
+      if (reshape && !reshape->hasOneUse()) continue;
+      auto [x, f] = factorOf(reshape ? reshape.getSource() : op->getOperand(o));
+      if (!x) continue;
+      if (reshape) reshape.getSourceMutable().assign(x);
+      else op->setOperand(o, x);
+      factor *= f;
+    }
+    if (factor == 1) return;
+    OpBuilder b(op);
+    b.setInsertionPointAfter(op);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    AffineMap identity = b.getMultiDimIdentityMap(type.getRank());
+    SmallVector<AffineMap> maps{identity, identity};
+    SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+    Value init = createEmpty(b, op.getLoc(), getSizes(b, op.getInit()), element);
+    auto g = b.create<linalg::GenericOp>(op.getLoc(), TypeRange{type}, op.getResult(), init, maps, iterators, [&](OpBuilder& body, Location l, ValueRange args) {
+      Value c = body.create<arith::ConstantOp>(l, body.getFloatAttr(element, factor));
+      body.create<linalg::YieldOp>(l, body.create<arith::MulFOp>(l, args[0], c).getResult());
+    });
+    op.getResult().replaceAllUsesExcept(g.getResult(0), g);
   }
 
   static std::optional<Channel> channelOf(Operation* op) {

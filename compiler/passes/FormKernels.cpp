@@ -13,7 +13,6 @@
 // (and in scf regions) every tensor op is in a kernel, or is a view, a constant or control flow.
 #include "compiler/passes/FormKernels.h"
 #include "compiler/ir/Sizes.h"
-#include "compiler/passes/Transposes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 
 using namespace mlir;

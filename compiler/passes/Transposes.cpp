@@ -79,70 +79,6 @@ Value createTranspose(OpBuilder& b, Location loc, Value x, ArrayRef<int64_t> per
   return op.getResult(0);
 }
 
-namespace {
-/// A size as a constant and other factors: what two products are compared by.
-struct Factors {
-  int64_t constant = 1;
-  SmallVector<Value> values;
-
-  void multiply(OpFoldResult size) {
-    if (auto c = constantSize(size)) {
-      constant *= *c;
-      return;
-    }
-    Value v = cast<Value>(size);
-    if (auto mul = v.getDefiningOp<arith::MulIOp>()) {
-      multiply(OpFoldResult(mul.getLhs()));
-      multiply(OpFoldResult(mul.getRhs()));
-      return;
-    }
-    values.push_back(v);
-  }
-  /// Is this a divisor of `other`, as far as can be seen?
-  bool divides(const Factors& other) const {
-    if (constant == 0 || other.constant % constant) return false;
-    SmallVector<Value> rest(other.values);
-    for (Value v : values) {
-      auto it = llvm::find_if(rest, [&](Value r) { return sameSize(r, v); });
-      if (it == rest.end()) return false;
-      rest.erase(it);
-    }
-    return true;
-  }
-  bool operator==(const Factors& o) const { return constant == o.constant && values.size() == o.values.size() && divides(o); }
-};
-} // namespace
-
-SmallVector<DimGroup> groupDims(ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to) {
-  SmallVector<DimGroup> groups;
-  unsigned i = 0, j = 0;
-  auto next = [](ArrayRef<OpFoldResult> sizes, unsigned& at) { // past the next dim other than 1; none: at the end
-    while (at < sizes.size() && constantSize(sizes[at]) == 1) ++at;
-    return at < sizes.size() ? std::optional<unsigned>(at++) : std::nullopt;
-  };
-  unsigned lastFrom = from.size(), lastTo = to.size();
-  while (lastFrom > 0 && constantSize(from[lastFrom - 1]) == 1) --lastFrom;
-  while (lastTo > 0 && constantSize(to[lastTo - 1]) == 1) --lastTo;
-  while (i < lastFrom || j < lastTo) {
-    DimGroup g{i, i, j, j};
-    Factors left, right;
-    if (auto d = next(from, i)) left.multiply(from[*d]);
-    if (auto d = next(to, j)) right.multiply(to[*d]);
-    while (!(left == right)) {
-      if (i < lastFrom && left.divides(right)) left.multiply(from[*next(from, i)]);
-      else if (j < lastTo && right.divides(left)) right.multiply(to[*next(to, j)]);
-      else {
-        i = lastFrom, j = lastTo; // nothing can be told: all the rest
-        break;
-      }
-    }
-    g.from1 = i, g.to1 = j;
-    groups.push_back(g);
-  }
-  if (!groups.empty()) groups.back().from1 = from.size(), groups.back().to1 = to.size();
-  return groups;
-}
-
 // ---- what ops read ----
 
 /// The map that reads the source of a transpose where `map` reads its result.
@@ -329,6 +265,19 @@ static bool denseEnough(ContractOp op, unsigned o, unsigned loop) {
   return o == 1 && !op.map(0).isFunctionOfDim(loop);
 }
 
+/// Do the loops that are summed over, when there are several, lie side by side? Kernels run over them as one.
+static bool sumsTogether(ContractOp op, AffineMap map) {
+  if (op.reductionLoops().size() < 2) return true;
+  bool began = false, ended = false;
+  for (AffineExpr e : map.getResults()) {
+    bool sum = isReductionLoop(op, cast<AffineDimExpr>(e).getPosition());
+    if (sum && ended) return false;
+    began |= sum;
+    ended |= began && !sum;
+  }
+  return true;
+}
+
 static bool absorbIntoContract(RewriterBase& rewriter, ContractOp op) {
   bool changed = false;
   for (unsigned o : {0u, 1u}) {
@@ -338,7 +287,7 @@ static bool absorbIntoContract(RewriterBase& rewriter, ContractOp op) {
     Value source = transposeSource(v);
     AffineMap map = throughTranspose(op.map(o), *p);
     auto last = cast<AffineDimExpr>(map.getResult(map.getNumResults() - 1)).getPosition();
-    if (!isConstant(source) && !denseEnough(op, o, last)) continue;
+    if (!isConstant(source) && (!denseEnough(op, o, last) || !sumsTogether(op, map))) continue;
     SmallVector<Attribute> maps(op.getIndexingMaps().getValue());
     maps[o] = AffineMapAttr::get(map);
     rewriter.modifyOpInPlace(op, [&] {
@@ -399,8 +348,14 @@ static bool splitMergedLoop(RewriterBase& rewriter, ContractOp op) {
     else rhsSizes.push_back(rhs[d]);
   }
   for (AffineExpr e : op.map(2).getResults()) outMap.push_back(getAffineDimExpr(newLoops[cast<AffineDimExpr>(e).getPosition()][0], c));
-  auto last = cast<AffineDimExpr>(lhsMap.back()).getPosition();
-  if (llvm::is_contained(outMap, getAffineDimExpr(last, c))) return false;
+  // Kernels run over what is summed as one loop: it must lie in one piece, last.
+  bool summed = false;
+  for (AffineExpr e : lhsMap) {
+    bool isSum = !llvm::is_contained(outMap, e);
+    if (summed && !isSum) return false;
+    summed |= isSum;
+  }
+  if (!summed) return false;
   Value lhs = createReshape(rewriter, op.getLoc(), x, lhsSizes), weights = createReshape(rewriter, op.getLoc(), op.getRhs(), rhsSizes);
   auto maps = rewriter.getAffineMapArrayAttr({AffineMap::get(next, 0, lhsMap, c), AffineMap::get(next, 0, rhsMap, c), AffineMap::get(next, 0, outMap, c)});
   rewriter.replaceOpWithNewOp<ContractOp>(op, op.getResult().getType(), lhs, weights, op.getInit(), maps, op.getLhsUnsigned(), op.getRhsUnsigned());

@@ -21,14 +21,6 @@ Permutation inverse(llvm::ArrayRef<int64_t> permutation);
 /// A transpose of a transpose is one of its source.
 mlir::Value createTranspose(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> permutation);
 
-/// Dims of two shapes of the same elements that map onto each other: [from0, from1) and [to0, to1) have equal products.
-struct DimGroup {
-  unsigned from0, from1, to0, to1;
-};
-/// The finest such groups, by dims other than of size 1; those of size 1 belong to the next group (the last ones to the
-/// last group).
-llvm::SmallVector<DimGroup> groupDims(llvm::ArrayRef<mlir::OpFoldResult> from, llvm::ArrayRef<mlir::OpFoldResult> to);
-
 /// Lets `op` read the sources of the transposes that it reads, and puts a transpose after it where its result had better
 /// be written in another order. Ops are visited in order, so that one walk carries transposes as far as they go. The
 /// op may be replaced; true when something changed.

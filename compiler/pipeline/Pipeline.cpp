@@ -69,6 +69,8 @@ LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
     pm.addPass(createFoldConstants());
     pm.addPass(createSimplify());
   }
+  // Factors of queries and keys stand next to their product now.
+  pm.addNestedPass<func::FuncOp>(createFoldScaleIntoWeights());
   // Again: layouts turn transposes into reshapes.
   pm.addNestedPass<func::FuncOp>(createSinkReshape());
   pm.addPass(createSimplify());

@@ -252,6 +252,28 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor) {
   return place;
 }
 
+/// Strides of a reshaped view: each group of dims that becomes another group must be dense in itself.
+std::optional<Sizes> Places::stridesThrough(ReshapeOp reshape, const PlannedPlace& place) {
+  Location loc = reshape.getLoc();
+  Sizes from = getSizes(b, reshape.getSource()), to = getSizes(b, reshape.getResult());
+  Sizes strides(to.size(), b.getIndexAttr(1));
+  for (const DimGroup& g : groupDims(from, to)) {
+    OpFoldResult step, next;
+    for (unsigned d = g.from1; d-- > g.from0;) {
+      if (constantSize(from[d]) == 1) continue;
+      if (!step) step = place.strides[d];
+      else if (!sameSize(place.strides[d], next)) return std::nullopt;
+      next = mulSizes(b, loc, place.strides[d], from[d]);
+    }
+    if (!step) step = b.getIndexAttr(1);
+    for (unsigned d = g.to1; d-- > g.to0;) {
+      strides[d] = step;
+      step = mulSizes(b, loc, step, to[d]);
+    }
+  }
+  return strides;
+}
+
 LogicalResult Places::placeBlock(Block& block) {
   for (Operation& op : llvm::make_early_inc_range(block)) {
     for (Value r : op.getResults()) {
@@ -277,6 +299,11 @@ LogicalResult Places::placeBlock(Block& block) {
         PlannedPlace place = source->second;
         b.setInsertionPoint(&op);
         if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+          if (auto strides = stridesThrough(reshape, place)) {
+            place.strides = *strides;
+            places[r] = place;
+            continue;
+          }
           if (!isContiguous(place, getSizes(b, reshape.getSource()))) {
             Value copy = copyOf(reshape.getSource(), &op);
             number();

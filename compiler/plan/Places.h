@@ -74,6 +74,7 @@ private:
   mlir::LogicalResult placeBranchResult(mlir::scf::IfOp branch, unsigned i);
   mlir::FailureOr<unsigned> newBuffer(mlir::Value tensor, llvm::StringRef segment, int64_t number);
   bool isContiguous(const PlannedPlace& place, llvm::ArrayRef<mlir::OpFoldResult> sizes);
+  std::optional<Sizes> stridesThrough(ReshapeOp reshape, const PlannedPlace& place);
   Sizes contiguousStrides(llvm::ArrayRef<mlir::OpFoldResult> sizes);
   void number();
   mlir::LogicalResult planWorkspaces();
