@@ -7,7 +7,8 @@
 namespace ortc::driver {
 
 std::string readBytes(const std::string& path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer =
+      llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
@@ -21,7 +22,8 @@ std::optional<BundleInterface> readBundleInterface(const std::string& folder) {
   BundleInterface r;
   if (auto* dims = o.getArray("dims"))
     for (const llvm::json::Value& v : *dims)
-      if (auto most = v.getAsObject()->getInteger("max")) r.most[v.getAsObject()->getString("name")->str()] = *most;
+      if (auto most = v.getAsObject()->getInteger("max"))
+        r.most[v.getAsObject()->getString("name")->str()] = *most;
   auto read = [&](const char* key, std::vector<onnx::ValueInfo>& into) {
     for (const llvm::json::Value& v : *o.getArray(key)) {
       const llvm::json::Object& one = *v.getAsObject();
@@ -33,8 +35,10 @@ std::optional<BundleInterface> readBundleInterface(const std::string& folder) {
       std::vector<int64_t> sizes;
       for (const llvm::json::Value& d : *one.getArray("dims")) {
         onnx::Dim dim;
-        if (auto n = d.getAsInteger()) dim.value = *n;
-        else if (auto name = d.getAsString()) dim.param = name->str();
+        if (auto n = d.getAsInteger())
+          dim.value = *n;
+        else if (auto name = d.getAsString())
+          dim.param = name->str();
         sizes.push_back(dim.value ? *dim.value : r.most.count(dim.param) ? r.most[dim.param] : 1);
         info.type.shape->push_back(dim);
       }
@@ -46,7 +50,8 @@ std::optional<BundleInterface> readBundleInterface(const std::string& folder) {
   read("outputs", r.graph.outputs);
   auto strings = [&](const char* key, std::vector<std::string>& into) {
     if (auto* list = o.getArray(key))
-      for (const llvm::json::Value& v : *list) into.push_back(v.getAsString().value_or("").str());
+      for (const llvm::json::Value& v : *list)
+        into.push_back(v.getAsString().value_or("").str());
   };
   strings("sources", r.sources);
   strings("compile_options", r.options);

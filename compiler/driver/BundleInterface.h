@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the manifest of a bundle says of its inputs, outputs and files, for runners that are not linked with it.
+// What the manifest of a bundle says of its inputs, outputs and files, for runners that are not
+// linked with it.
 #pragma once
 #include "compiler/import/Model.h"
 #include <map>

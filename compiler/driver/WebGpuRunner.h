@@ -4,5 +4,6 @@
 #include "compiler/driver/DeviceRunner.h"
 
 namespace ortc::driver {
-std::unique_ptr<DeviceRunner> makeWebGpuRunner(const CompileOptions& options, const std::string& workFolder);
+std::unique_ptr<DeviceRunner> makeWebGpuRunner(const CompileOptions& options,
+                                               const std::string& workFolder);
 } // namespace ortc::driver
