@@ -46,3 +46,8 @@ config.available_features |= {feature for feature, tool in tools.items() if shut
 # Parts of this repository that a checkout may leave out.
 parts = {"runtime": "runtime_min/rt/simd.h", "cuemu": "targets/cuda/emulator/cuemu.h"}
 config.available_features |= {name for name, path in parts.items() if os.path.exists(os.path.join(config.ortc_root, path))}
+# Dawn for Node, where scripts/setup puts it or the user says.
+deps = [os.environ.get("ORTC_DEPS", ""), os.path.join(config.ortc_root, ".deps")]
+modules = [os.environ.get("ORTC_NODE_MODULES", "")] + [os.path.join(d, "node", "node_modules") for d in deps if d]
+if any(m and os.path.isdir(os.path.join(m, "webgpu")) for m in modules):
+    config.available_features.add("webgpu")

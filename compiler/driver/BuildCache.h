@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where what was built is kept: ORTC_CACHE_DIR, else XDG_CACHE_HOME/ortc, else ~/.cache/ortc, else a temporary folder.
+// Where what was built is kept: ORTC_CACHE_DIR, else XDG_CACHE_HOME/ortc, else ~/.cache/ortc, else
+// a temporary folder.
 #pragma once
 #include "llvm/Support/SHA256.h"
 #include <string>
@@ -8,12 +9,12 @@ namespace ortc::driver {
 
 class BuildCache {
 public:
-  /// `enabled` false: nothing is found and nothing is kept.
-  explicit BuildCache(bool enabled);
+  /// `enabled` false: what was built is kept in `workFolder` only, for as long as that is there.
+  BuildCache(bool enabled, const std::string& workFolder);
 
   /// Path of the entry when it is there; empty otherwise.
   std::string find(const std::string& key) const;
-  /// Moves a finished file in, and gives its path there; its own path when nothing is kept.
+  /// Moves a finished file in, and gives its path there; its own path when that fails.
   std::string put(const std::string& key, const std::string& file) const;
   /// Removes entries that were not used for longest until the rest takes less than `bytes`.
   void trim(uint64_t bytes) const;

@@ -111,7 +111,7 @@ def FoldScaleIntoWeights : Pass<"fold-scale-into-weights", "::mlir::func::FuncOp
 def ShareConcatPrefix : Pass<"share-concat-prefix", "::mlir::func::FuncOp"> {
   let summary = "a concatenation that begins as an earlier one goes on from its result";
   let description = [{
-    Then each tensor is a source of one concatenation only, and can be written in place (DenseNet).
+    Then each tensor is a source of one concatenation only, and can be written in place (dense blocks).
 
     ```mlir
     %a = ortc.concat axis 1 (%x, %y) into %e

@@ -1,4 +1,4 @@
-// RUN: ortc-translate %s --to=cuda | FileCheck %s
+// RUN: ortc-translate %s --to=cuda | %FileCheck %s
 // A block program: sums of rows, 64 threads a row, halves added in shared memory.
 
 // CHECK:      // launch   blocks of 64 x 1 x 1 threads, 256 bytes of shared memory

@@ -1,4 +1,4 @@
-// RUN: ortc-translate %s --to=cxx | FileCheck %s
+// RUN: ortc-translate %s --to=cxx | %FileCheck %s
 // The forms that kernels come in: elementwise, rows with reductions, vectors with a tail, control flow.
 
 // CHECK: // node     '/r/Relu' (Relu, opset 14), '/a/Add' (Add, opset 14)

@@ -1,4 +1,4 @@
-// RUN: ortc-translate %s --to=cxx | FileCheck %s
+// RUN: ortc-translate %s --to=cxx | %FileCheck %s
 // The host program: sizes, places, launches, a read-back that steers a branch, an output whose size depends on data.
 
 // CHECK:      static ortc_status run(ortc_rt::context& context, const ortc_tensor* inputs, ortc_tensor* outputs,

@@ -1,4 +1,4 @@
-// RUN: ortc-translate %s --to=cxx | FileCheck %s
+// RUN: ortc-translate %s --to=cxx | %FileCheck %s
 // A catalogue kernel: its arguments by name, and the epilogue as a struct.
 
 // CHECK:      struct AddAddRelu {

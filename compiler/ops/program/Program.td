@@ -58,7 +58,13 @@ def Ortc_HostStepOp : Ortc_Op<"host_step"> {
   let summary = "work on values that are no dense tensors (strings, lists, maps), done by the host on every target";
   let description = [{
     `step` names a function of the bundle's runtime; `arguments` are memrefs, scalars and strings. What it needs to know
-    besides is in its attributes. Listed in the manifest.
+    besides is in its attributes (`settings`). Listed in the manifest. In tensor IR it is destination style by
+    convention: when n of its results are tensors, its last n arguments are `tensor.empty` that give their sizes.
+
+    | step | does |
+    |---|---|
+    | zip_map | scores [N, K] and `keys` to a list of N maps |
+    | string_index | where each string stands in `keys` (i64), or -1 |
   }];
   let arguments = (ins StrAttr:$step, Variadic<AnyType>:$arguments, OptionalAttr<DictionaryAttr>:$settings);
   let results = (outs Variadic<AnyType>:$results);

@@ -157,9 +157,19 @@ void checkWord(const Engine& e, Access& word, Access* bytes, unsigned mask, Acce
     }
 }
 
+/// Whether each of the bytes holds a value; the table has a 1 for those that do.
+bool allWritten(const uint8_t* table, size_t bytes) {
+  if (bytes == 4) { // by far the most common
+    uint32_t four;
+    std::memcpy(&four, table, sizeof four);
+    return four == 0x01010101;
+  }
+  return !std::memchr(table, 0, bytes);
+}
+
 void checkRange(Engine& e, const Shadow& shadow, size_t offset, size_t bytes, AccessKind kind,
                 const Place& place) {
-  if (kind != AccessKind::Write && std::memchr(shadow.written + offset, 0, bytes)) {
+  if (kind != AccessKind::Write && !allWritten(shadow.written + offset, bytes)) {
     reportAt("UNINIT", "", place.pc, [&](const std::string& at) {
       return e.nameOf(e.current) + " reads what was never written, in " + spaceOf(place) + at;
     });
@@ -221,6 +231,14 @@ void reportOutOfBounds(const Engine& e, size_t bytes, AccessKind kind, const std
   });
 }
 
+void tellMisaligned(const void* p, size_t bytes, const void* pc) {
+  reportAt("MISALIGNED", "", pc, [&](const std::string& at) {
+    return "an access of " + std::to_string(bytes) + " bytes at an address that is " +
+           std::to_string(reinterpret_cast<uintptr_t>(p) & (bytes - 1)) + " past a multiple of " +
+           std::to_string(bytes) + ", at " + at;
+  });
+}
+
 void noteHostAccess(const void* p, const void* pc) {
   if (DeviceMemory::get().holds(p))
     reportAt("HOSTACCESS", "", pc,
@@ -239,13 +257,14 @@ void checkerBeginBlock(Engine& engine) {
 }
 
 void noteAccess(const void* address, size_t bytes, AccessKind kind, const void* pc) {
-  if (insideCore || !options().check) return;
+  if (insideCore) return;
   CoreScope scope;
   Engine* engine = activeEngine;
   if (!engine) {
-    noteHostAccess(address, pc);
+    if (options().check) noteHostAccess(address, pc);
     return;
   }
+  if (!engine->check) return;
   Engine& e = *engine;
   const char* p = static_cast<const char*>(address);
   std::string why;
@@ -278,11 +297,12 @@ void noteAccess(const void* address, size_t bytes, AccessKind kind, const void* 
     return;
   }
   const bool powerOfTwo = (bytes & (bytes - 1)) == 0;
-  if (powerOfTwo && reinterpret_cast<uintptr_t>(p) & (bytes - 1))
-    reportAt("MISALIGNED", "", pc, [&](const std::string& at) {
-      return e.nameOf(e.current) + verb(kind) + std::to_string(bytes) +
-             " bytes at an address that is no multiple of " + std::to_string(bytes) + ", at " + at;
-    });
+  if (powerOfTwo && reinterpret_cast<uintptr_t>(p) & (bytes - 1)) tellMisaligned(p, bytes, pc);
+}
+
+void reportMisaligned(const void* p, size_t bytes) {
+  CoreScope scope;
+  tellMisaligned(p, bytes, __builtin_return_address(0));
 }
 
 } // namespace cuemu

@@ -17,7 +17,7 @@
 #define __device__
 #define __host__
 #define __constant__ static const
-#define __forceinline__ inline
+#define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
 
@@ -41,9 +41,8 @@ uint32_t warpBallot(uint32_t mask, bool predicate, Site site);
 uint32_t activeMask();
 int laneId();
 
-/// One access of the given width, as the wrappers for 8- and 16-byte transfers make them.
-void deviceLoad(void* to, const void* from, size_t bytes);
-void deviceStore(void* to, const void* from, size_t bytes);
+/// A vector access at an address that is no multiple of its size.
+void reportMisaligned(const void* p, size_t bytes);
 
 /// Memory of ORTC_SHARED: per block, with redzones, filled with NaN. `key` is the place of the
 /// declaration.

@@ -276,13 +276,4 @@ void* dynamicShared() {
   return activeEngine->shared.dynamic;
 }
 
-void deviceLoad(void* to, const void* from, size_t bytes) {
-  noteAccess(from, bytes, AccessKind::Read, __builtin_return_address(0));
-  std::memcpy(to, from, bytes);
-}
-void deviceStore(void* to, const void* from, size_t bytes) {
-  noteAccess(to, bytes, AccessKind::Write, __builtin_return_address(0));
-  std::memcpy(to, from, bytes);
-}
-
 } // namespace cuemu

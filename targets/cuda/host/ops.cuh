@@ -30,7 +30,10 @@ template <class T>
 constexpr T max_of = T(is_signed<T> ? (uint64_t(1) << (8 * sizeof(T) - 1)) - 1 : uint64_t(-1));
 template <class T> constexpr T min_of = T(is_signed<T> ? T(-max_of<T> - 1) : T(0));
 template <class T> ORTC_HD constexpr T power_of_two(int n) {
-  return n == 0 ? T(1) : T(2) * power_of_two<T>(n - 1);
+  T r = 1;
+  for (; n > 0; --n)
+    r *= 2;
+  return r;
 }
 } // namespace detail
 

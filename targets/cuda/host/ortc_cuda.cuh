@@ -71,15 +71,17 @@ struct bf16 {
 
 #ifdef ORTC_CUEMU
 
-// One transfer of 2, 4, 8 or 16 bytes; the address must be a multiple of that. On the CPU the
-// compiler may split an assignment, so the emulator is told the width.
+// One transfer of 2, 4, 8 or 16 bytes; the address must be a multiple of that. The CPU does not
+// mind, and its compiler may split the access, so that only these wrappers can tell.
 template <class V> ORTC_DEV V load_vector(const void* p) {
+  if (reinterpret_cast<uintptr_t>(p) % sizeof(V) != 0) cuemu::reportMisaligned(p, sizeof(V));
   V v;
-  cuemu::deviceLoad(&v, p, sizeof v);
+  memcpy(&v, p, sizeof v);
   return v;
 }
 template <class V> ORTC_DEV void store_vector(void* p, V v) {
-  cuemu::deviceStore(p, &v, sizeof v);
+  if (reinterpret_cast<uintptr_t>(p) % sizeof(V) != 0) cuemu::reportMisaligned(p, sizeof(V));
+  memcpy(p, &v, sizeof v);
 }
 
 ORTC_HD float to_f32(f16 x) {

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/common/CPrinter.h"
+#include "codegen/common/Provenance.h"
+#include "codegen/js/PrintJs.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+using namespace mlir;
+
+namespace ortc::codegen::js {
+namespace {
+
+std::string quoted(StringRef text) {
+  std::string s = escapeForString(text); // octal escapes are C's
+  std::string r = "'";
+  for (size_t i = 0; i < s.size(); ++i) {
+    if (s[i] == '\\' && i + 3 < s.size() && llvm::isDigit(s[i + 1])) {
+      unsigned byte = (s[i + 1] - '0') * 64 + (s[i + 2] - '0') * 8 + (s[i + 3] - '0');
+      r += "\\x" + llvm::utohexstr(byte, true, 2);
+      i += 3;
+    } else if (s.compare(i, 3, "?\"\"") == 0) {
+      r += "?";
+      i += 2;
+    } else if (s[i] == '\\' && i + 1 < s.size() && s[i + 1] == '"') {
+      r += '"';
+      ++i;
+    } else {
+      if (s[i] == '\'') r += '\\';
+      r += s[i];
+    }
+  }
+  return r + "'";
+}
+
+struct DType {
+  const char* name;
+  int64_t bytes;
+};
+DType dtypeOf(int64_t onnx) {
+  switch (onnx) {
+  case 1: return {"float32", 4};
+  case 2: return {"uint8", 1};
+  case 3: return {"int8", 1};
+  case 4: return {"uint16", 2};
+  case 5: return {"int16", 2};
+  case 6: return {"int32", 4};
+  case 7: return {"int64", 8};
+  case 9: return {"bool", 1};
+  case 10: return {"float16", 2};
+  case 11: return {"float64", 8};
+  case 12: return {"uint32", 4};
+  case 13: return {"uint64", 8};
+  case 16: return {"bfloat16", 2};
+  default: return {nullptr, 0};
+  }
+}
+
+class JsPrinter : public Printer {
+public:
+  JsPrinter(ModuleOp module, const gpu::DeviceModule& device, llvm::raw_ostream& os)
+      : Printer(Language::Js, os), module(module), device(device) {
+    for (auto f : module.getOps<func::FuncOp>())
+      if (f->hasAttr("ortc.program")) program = f;
+    for (const char* name :
+         {"run", "dims", "arena", "weights", "model", "groups", "bytes", "create", "sizes"})
+      names.reserve(name);
+  }
+  func::FuncOp program;
+  bool usesGroups = false;
+
+  unsigned count(StringRef key) {
+    auto list = module->getAttrOfType<ArrayAttr>(key);
+    return list ? list.size() : 0;
+  }
+
+  LogicalResult printProgram() {
+    bindDims();
+    analyze(program.getBody());
+    w.indent = 2;
+    // Inputs go to the device first.
+    for (unsigned i = 0; i < count("ortc.inputs"); ++i) {
+      w.line("const input" + std::to_string(i) + " = run.arena(" + std::to_string(1 + i) +
+             ", 0, bytes[" + std::to_string(1 + i) + "]);");
+      w.line("run.input(" + std::to_string(i) + ", input" + std::to_string(i) + ");");
+      names.reserve("input" + std::to_string(i));
+    }
+    for (unsigned i = 0; i < count("ortc.outputs"); ++i) {
+      std::string at = std::to_string(1 + count("ortc.inputs") + i);
+      w.line("const output" + std::to_string(i) + " = run.arena(" + at + ", 0, bytes[" + at +
+             "]);");
+      names.reserve("output" + std::to_string(i));
+    }
+    return printBlock(program.getBody().front(), {});
+  }
+
+  /// The function that says how many bytes each buffer has.
+  LogicalResult printSizes() {
+    bindDims();
+    analyze(program.getBody());
+    w.indent = 1;
+    Expr arena;
+    SmallVector<Expr> inputs, outputs;
+    if (mlir::failed(bufferBytes(
+            program, [](StringRef dim) { return Expr{dimAccess(dim)}; }, arena, inputs, outputs)))
+      return failure();
+    SmallVector<std::string> list = {arena.text};
+    for (const Expr& e : inputs)
+      list.push_back(e.text);
+    for (const Expr& e : outputs)
+      list.push_back(e.text);
+    w.line("return [" + llvm::join(list, ", ") + "];");
+    return success(!hasFailed);
+  }
+
+  std::string dimDeclarations(StringRef body, unsigned indent) {
+    std::string s;
+    for (auto& [name, dim] : dimNames)
+      if (mentions(body, name))
+        s += std::string(indent, ' ') + "const " + name + " = " + dimAccess(dim) + ";\n";
+    return s;
+  }
+
+protected:
+  std::string typeName(Type type) override {
+    return type.isInteger(1) ? "boolean" : isa<FloatType>(type) ? "float" : "number";
+  }
+  std::string constDecl(Type, StringRef name, StringRef init) override {
+    return "const " + name.str() + " = " + init.str() + ";";
+  }
+  std::string varDecl(Type, StringRef name, StringRef init) override {
+    return "let " + name.str() + (init.empty() ? ";" : " = " + init.str() + ";");
+  }
+  Expr floatLiteral(FloatType, const APFloat& value) override {
+    if (value.isNaN()) return {"NaN"};
+    if (value.isInfinity())
+      return value.isNegative() ? Expr{"-Infinity", Prec::Unary} : Expr{"Infinity"};
+    std::string s = shortestDecimal(value);
+    return {s, s[0] == '-' ? Prec::Unary : Prec::Primary};
+  }
+  Expr integerLiteral(Type type, const APInt& value) override {
+    if (type.isInteger(1)) return {value.isZero() ? "false" : "true"};
+    return integer(value.getSExtValue());
+  }
+  Expr castTo(Type, const Expr& e) override { return call("Number", {e.text}); }
+  Expr unsignedCast(Type, const Expr& e) override { return {"(" + primary(e) + " >>> 0)"}; }
+  Expr bitcastTo(Type, const Expr&) override { return {""}; }
+  std::string forHeader(Type, StringRef name, const Expr& lower, const Expr& upper,
+                        const Expr& step) override {
+    std::string n = name.str(),
+                next = codegen::isInteger(step, 1) ? "++" + n : n + " += " + step.text;
+    return "for (let " + n + " = " + lower.text + "; " + binary("<", {n}, upper).text + "; " +
+           next + ") {";
+  }
+  Expr divideSizes(const Expr& a, const Expr& b, bool up) override {
+    return call(up ? "Math.ceil" : "Math.floor", {binary("/", a, b).text});
+  }
+  Expr compareIntegers(arith::CmpIOp op) override {
+    Expr e = Printer::compareIntegers(op);
+    for (StringRef o : {" == ", " != "})
+      if (size_t at = e.text.find(o.str()); at != std::string::npos) e.text.insert(at + 3, "=");
+    return e;
+  }
+  Expr integerOp(Operation* op) override {
+    if (isScalarBool(op->getResult(0).getType())) return Printer::integerOp(op);
+    Expr a = expr(op->getOperand(0)), b = expr(op->getOperand(1));
+    Expr quotient = binary("/", a, b);
+    if (isa<arith::DivSIOp>(op)) return call("Math.trunc", {quotient.text});
+    if (isa<arith::DivUIOp, arith::FloorDivSIOp>(op)) return call("Math.floor", {quotient.text});
+    if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp>(op)) return call("Math.ceil", {quotient.text});
+    if (isa<arith::RemUIOp>(op)) return binary("%", a, b);
+    if (isa<arith::MaxUIOp>(op)) return call("Math.max", {a.text, b.text});
+    if (isa<arith::MinUIOp>(op)) return call("Math.min", {a.text, b.text});
+    if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::RemSIOp>(op))
+      return Printer::integerOp(op);
+    return {""};
+  }
+
+  std::optional<LogicalResult> printSpecial(Operation* op) override {
+    return llvm::TypeSwitch<Operation*, std::optional<LogicalResult>>(op)
+        .Case<DimOp, RequireArenaOp, func::ReturnOp>([&](Operation*) { return success(); })
+        .Case([&](BufferOp buffer) -> std::optional<LogicalResult> {
+          buffers[buffer.getMemref()] = buffer;
+          return success();
+        })
+        .Case([&](LaunchOp launch) { return printLaunch(launch); })
+        .Case([&](OutputDimsOp dims) -> std::optional<LogicalResult> {
+          SmallVector<std::string> sizes;
+          for (Value v : dims.getSizes())
+            sizes.push_back(text(v));
+          std::string n = std::to_string(dims.getNumber());
+          w.line("run.output(" + n + ", output" + n + ", [" + llvm::join(sizes, ", ") + "]);");
+          return success();
+        })
+        .Case([&](CheckOp check) -> std::optional<LogicalResult> {
+          w.open("if (" + unary("!", expr(check.getCondition())).text + ") {");
+          w.line("run.fail(" + quoted(check.getMessage()) + ");");
+          w.close();
+          return success();
+        })
+        .Case([&](memref::LoadOp load) { return printReadBack(load); })
+        .Case<HostStepOp, memref::CopyOp>(
+            [&](Operation*) { return unsupported(op, "steps of the host"); })
+        .Default([&](Operation*) -> std::optional<LogicalResult> {
+          if (op->getNumResults() != 1 || op->getNumRegions()) return std::nullopt;
+          StringRef f = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
+                            .Cases("arith.maxsi", "arith.maximumf", "arith.maxnumf", "Math.max")
+                            .Cases("arith.minsi", "arith.minimumf", "arith.minnumf", "Math.min")
+                            .Cases("math.absf", "math.absi", "Math.abs")
+                            .Case("math.floor", "Math.floor")
+                            .Case("math.ceil", "Math.ceil")
+                            .Case("math.sqrt", "Math.sqrt")
+                            .Case("math.exp", "Math.exp")
+                            .Case("math.log", "Math.log")
+                            .Case("math.trunc", "Math.trunc")
+                            .Cases("arith.fptosi", "arith.fptoui", "Math.trunc")
+                            .Default("");
+          if (!f.empty()) {
+            SmallVector<std::string> args;
+            for (Value v : op->getOperands())
+              args.push_back(text(v));
+            return define(op, call(f, args)), success();
+          }
+          StringRef o = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
+                            .Case("arith.addf", "+")
+                            .Case("arith.subf", "-")
+                            .Case("arith.mulf", "*")
+                            .Case("arith.divf", "/")
+                            .Default("");
+          if (!o.empty())
+            return define(op, binary(o, expr(op->getOperand(0)), expr(op->getOperand(1)))),
+                   success();
+          if (isa<arith::SIToFPOp, arith::ExtFOp, arith::TruncFOp>(op) &&
+              !op->getOperand(0).getType().isInteger(1))
+            return forward(op, expr(op->getOperand(0))), success();
+          return std::nullopt;
+        });
+  }
+
+private:
+  ModuleOp module;
+  const gpu::DeviceModule& device;
+  std::vector<std::pair<std::string, std::string>> dimNames;
+  DenseMap<Value, BufferOp> buffers;
+
+  static std::string dimAccess(StringRef dim) {
+    bool plain = !dim.empty() && !llvm::isDigit(dim[0]) &&
+                 llvm::all_of(dim, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    return plain ? "dims." + dim.str() : "dims[" + quoted(dim) + "]";
+  }
+  void bindDims() {
+    program.walk([&](DimOp dim) {
+      std::string name;
+      for (auto& [n, d] : dimNames)
+        if (d == dim.getName()) name = n;
+      if (name.empty()) {
+        name = names.fresh(dim.getName());
+        dimNames.push_back({name, dim.getName().str()});
+      }
+      bind(dim, {name});
+    });
+  }
+  Expr byteOffset(BufferOp op) { return op.getOffset() ? expr(op.getOffset()) : integer(0); }
+  std::string bufferIndex(BufferOp op) {
+    StringRef segment = op.getSegment();
+    if (segment == "input") return std::to_string(1 + op.getNumber());
+    if (segment == "output") return std::to_string(1 + count("ortc.inputs") + op.getNumber());
+    return "0";
+  }
+
+  LogicalResult printReadBack(memref::LoadOp load) {
+    BufferOp buffer = buffers.lookup(load.getMemRef());
+    if (!buffer) return unsupported(load, "a read of this buffer");
+    Type element = load.getType();
+    int64_t bytes =
+        element.isIndex() ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+    const char* array = element.isF32() ? "Float32Array"
+                        : bytes == 8    ? "BigInt64Array"
+                        : bytes == 4    ? "Int32Array"
+                        : bytes == 1    ? "Int8Array"
+                                        : nullptr;
+    if (!array || isa<FloatType>(element) != element.isF32())
+      return unsupported(load, "a value of this type");
+    Expr at = sum(byteOffset(buffer), product(expr(load.getIndices()[0]), integer(bytes)));
+    std::string name = freshName(load, "value");
+    auto range = [&](const std::string& offset, int64_t size) {
+      StringRef f = buffer.getSegment() == "weights" ? "run.weights(" : "run.arena(";
+      return (f + bufferIndex(buffer) + ", " + offset + ", " + std::to_string(size) + ")").str();
+    };
+    if (bytes < 4) {
+      // Whole words travel.
+      std::string place = names.fresh(name + "_at");
+      w.line("const " + place + " = " + at.text + ";");
+      std::string word = "(await run.read([" + range(place + " - " + place + " % 4", 4) + "], " +
+                         array + "))[0][" + place + " % 4]";
+      w.line("const " + name + " = " + word + (element.isInteger(1) ? " !== 0;" : ";"));
+    } else {
+      std::string value = "(await run.read([" + range(at.text, bytes) + "], " + array + "))[0][0]";
+      w.line("const " + name + " = " + (bytes == 8 ? "Number(" + value + ")" : value) + ";");
+    }
+    return bind(load, {name}), success();
+  }
+
+  LogicalResult printLaunch(LaunchOp op) {
+    int index = device.kernelOf(op);
+    if (index < 0) return unsupported(op, "its kernel was not lowered");
+    const gpu::DeviceKernel& kernel = device.kernels()[index];
+    SmallVector<std::string> ranges, scalars;
+    for (const gpu::Binding& b : kernel.bindings)
+      ranges.push_back(b.segment == "arena" || b.segment == "weights"
+                           ? b.segment
+                           : b.segment + std::to_string(b.number));
+    for (const gpu::DeviceScalar& s : kernel.scalars) {
+      Value operand = op->getOperand(s.arg);
+      if (!s.isOffset) {
+        scalars.push_back(operand.getType().isInteger(1) ? "Number(" + text(operand) + ")"
+                                                         : text(operand));
+        continue;
+      }
+      Expr at = byteOffset(operand.getDefiningOp<BufferOp>());
+      int64_t n;
+      if (s.unitBytes == 1)
+        scalars.push_back(at.text);
+      else if (at.isInteger && !StringRef(at.text).getAsInteger(10, n))
+        scalars.push_back(std::to_string(n / s.unitBytes));
+      else
+        scalars.push_back(binary("/", at, integer(s.unitBytes)).text);
+    }
+    std::string grid = "1";
+    if (kernel.parallel) {
+      Expr total = launchCount(op, kernel.source, kernel.parallel);
+      int64_t n;
+      if (total.isInteger && !StringRef(total.text).getAsInteger(10, n))
+        grid = std::to_string(
+            std::min<int64_t>(65535, (n + kernel.workgroup[0] - 1) / kernel.workgroup[0]));
+      else
+        usesGroups = true,
+        grid = "groups(" + total.text + ", " + std::to_string(kernel.workgroup[0]) + ")";
+    } else if (kernel.source->hasAttr("ortc.grid")) {
+      SmallVector<std::string> parts;
+      for (const Expr& e : launchGrid(op, kernel.source))
+        parts.push_back(e.text);
+      grid = llvm::join(parts, ", ");
+    }
+    w.line("run.dispatch(" + std::to_string(index) + " /* " + kernel.name + " */, [" +
+           llvm::join(ranges, ", ") + "], [" + llvm::join(scalars, ", ") + "], " + grid + ");");
+    return success();
+  }
+};
+
+} // namespace
+
+LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm::raw_ostream& os,
+                          const Options& options) {
+  std::string program, sizes;
+  llvm::raw_string_ostream programStream(program), sizesStream(sizes);
+  JsPrinter p(module, device, programStream), q(module, device, sizesStream);
+  if (!p.program)
+    return module.emitError("there is no program (a function with the attribute ortc.program)");
+  bool ok = succeeded(p.printProgram());
+  ok &= succeeded(q.printSizes()) && !p.failed() && !q.failed();
+
+  Writer w(os);
+  w.comment(fileHeader(module));
+  w.line("import { createSession } from " + quoted(options.runtime) + ";");
+  w.blank();
+  if (p.usesGroups) {
+    w.comment("Workgroups for one thread per element; kernels loop, so that the limit of a "
+              "dispatch does no harm.");
+    w.line("const groups = (elements, threads) => Math.min(65535, Math.ceil(elements / threads));");
+    w.blank();
+  }
+  w.comment("Bytes of the arena, then of each input and each output.");
+  std::string dims = q.dimDeclarations(sizes, 2);
+  bool usesDims = !dims.empty() || mentions(sizes, "dims");
+  w.line(std::string("function sizes(") + (usesDims ? "dims" : "") + ") {");
+  os << dims << sizes << "}\n\n";
+
+  auto nameAttr = module->getAttrOfType<StringAttr>("ortc.name");
+  w.open("export const model = {");
+  w.line("name: " + quoted(nameAttr ? nameAttr.getValue() : "model") + ",");
+  for (StringRef key : {"ortc.inputs", "ortc.outputs"}) {
+    w.open(key.drop_front(5).str() + ": [");
+    if (auto list = module->getAttrOfType<ArrayAttr>(key))
+      for (Attribute a : list) {
+        auto io = cast<DictionaryAttr>(a);
+        auto name = io.getAs<StringAttr>("name");
+        auto dtype = io.getAs<IntegerAttr>("dtype");
+        DType t = dtypeOf(dtype ? dtype.getInt() : 0);
+        if (!t.name) {
+          module.emitError() << "cannot print a program in JavaScript: '"
+                             << (name ? name.getValue() : "")
+                             << "' has a type that this target does not have";
+          ok = false;
+          continue;
+        }
+        SmallVector<std::string> shape;
+        if (auto d = io.getAs<ArrayAttr>("dims"))
+          for (Attribute s : d)
+            shape.push_back(isa<IntegerAttr>(s)  ? std::to_string(cast<IntegerAttr>(s).getInt())
+                            : isa<StringAttr>(s) ? quoted(cast<StringAttr>(s).getValue())
+                                                 : "null");
+        w.line("{ name: " + quoted(name ? name.getValue() : "") + ", dtype: '" + t.name +
+               "', shape: [" + llvm::join(shape, ", ") + "] },");
+      }
+    w.close("],");
+  }
+  w.open("dims: [");
+  llvm::StringSet<> seen;
+  p.program.walk([&](DimOp dim) {
+    if (!seen.insert(dim.getName()).second) return;
+    std::string max = dim.getMax() == INT64_MAX ? "" : ", max: " + std::to_string(dim.getMax());
+    std::string multiple =
+        dim.getMultipleOf() == 1 ? "" : ", multipleOf: " + std::to_string(dim.getMultipleOf());
+    w.line("{ name: " + quoted(dim.getName()) + ", min: " + std::to_string(dim.getMin()) + max +
+           multiple + " },");
+  });
+  w.close("],");
+  w.open("kernels: [");
+  for (const gpu::DeviceKernel& k : device.kernels()) {
+    SmallVector<std::string> access;
+    std::string letters;
+    for (const gpu::Binding& b : k.bindings)
+      access.push_back(b.written ? "'rw'" : "'r'");
+    for (const gpu::DeviceScalar& s : k.scalars)
+      letters += s.letter;
+    w.line("{ name: '" + k.name + "', file: " + quoted(options.shaders + k.name + ".wgsl") +
+           ", access: [" + llvm::join(access, ", ") + "], scalars: '" + letters + "' },");
+  }
+  w.close("],");
+  auto weights = module->getAttrOfType<IntegerAttr>("ortc.weights_bytes");
+  std::string bytes = std::to_string(weights ? weights.getInt() : 0);
+  if (bytes != "0")
+    w.line("weights: { file: " + quoted(options.weightsFile) + ", bytes: " + bytes +
+           ", segments: [{ offset: 0, bytes: " + bytes + " }] },");
+  w.line("arena: sizes,");
+  std::string programDims = p.dimDeclarations(program, 4);
+  bool usesBytes = mentions(program, "bytes") || mentions(program, "arena");
+  w.open(std::string("async program(run, dims) {"));
+  if (usesBytes) w.line("const bytes = sizes(dims);");
+  os << programDims;
+  auto usesRange = [&](StringRef name) { // as an operand, not as a method of run
+    for (StringRef form : {"[", ", "})
+      if (StringRef(program).contains((form + name + "]").str()) ||
+          StringRef(program).contains((form + name + ", ").str()))
+        return true;
+    return false;
+  };
+  if (usesRange("arena")) w.line("const arena = run.arena(0, 0, bytes[0]);");
+  if (usesRange("weights")) w.line("const weights = run.weights(0, 0, " + bytes + ");");
+  os << program;
+  w.close("},");
+  w.close("};");
+  w.blank();
+  w.line("export const create = (options) => createSession(model, { base: import.meta.url, "
+         "...options });");
+  return success(ok);
+}
+
+} // namespace ortc::codegen::js
