@@ -18,8 +18,9 @@ std::optional<int64_t> constantSize(OpFoldResult size) {
 }
 
 Value sizeValue(OpBuilder& b, Location loc, OpFoldResult size) {
-  if (auto v = dyn_cast<Value>(size)) return v;
-  return b.create<arith::ConstantIndexOp>(loc, *constantSize(size));
+  // A constant that is already a value may stand later than where it is needed now.
+  if (auto c = constantSize(size)) return b.create<arith::ConstantIndexOp>(loc, *c);
+  return cast<Value>(size);
 }
 
 SmallVector<Value> dynamicOnly(ArrayRef<OpFoldResult> sizes) {
