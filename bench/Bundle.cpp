@@ -17,7 +17,8 @@ namespace {
 
 std::string quoted(const std::string& text) {
   std::string r = "'";
-  for (char c : text) r += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  for (char c : text)
+    r += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return r + "'";
 }
 
@@ -43,32 +44,44 @@ void shell(const std::string& command, const std::string& log) {
 
 std::string buildBundle(const BuildRequest& r) {
   fs::create_directories(r.folder);
-  const std::string bundle = r.folder + "/bundle", log = r.folder + "/log.txt", library = r.folder + "/build/libmodel_run.so";
-  std::string command = fmt::format("{} compile {} --target=cpu --name=model -o {}", quoted(r.ortc), quoted(r.model), quoted(bundle + ".new"));
-  for (const std::string& f : r.flags) command += " " + quoted(f);
+  const std::string bundle = r.folder + "/bundle", log = r.folder + "/log.txt",
+                    library = r.folder + "/build/libmodel_run.so";
+  std::string command = fmt::format("{} compile {} --target=cpu --name=model -o {}", quoted(r.ortc),
+                                    quoted(r.model), quoted(bundle + ".new"));
+  for (const std::string& f : r.flags)
+    command += " " + quoted(f);
   fs::remove_all(bundle + ".new");
   shell(command, log);
   // Equal files keep their times, so that only what changed is built again.
   for (const auto& e : fs::recursive_directory_iterator(bundle + ".new")) {
     if (!e.is_regular_file()) continue;
     fs::path target = fs::path(bundle) / fs::relative(e.path(), bundle + ".new");
-    if (fs::exists(target) && fs::file_size(target) == e.file_size() && readAll(target) == readAll(e.path())) continue;
+    if (fs::exists(target) && fs::file_size(target) == e.file_size() &&
+        readAll(target) == readAll(e.path()))
+      continue;
     fs::create_directories(target.parent_path());
     fs::copy_file(e.path(), target, fs::copy_options::overwrite_existing);
   }
   // What the compiler no longer writes must not stay.
   std::vector<fs::path> stale;
   for (const auto& e : fs::recursive_directory_iterator(bundle))
-    if (e.is_regular_file() && !fs::exists(fs::path(bundle + ".new") / fs::relative(e.path(), bundle))) stale.push_back(e.path());
-  for (const fs::path& p : stale) fs::remove(p);
+    if (e.is_regular_file() &&
+        !fs::exists(fs::path(bundle + ".new") / fs::relative(e.path(), bundle)))
+      stale.push_back(e.path());
+  for (const fs::path& p : stale)
+    fs::remove(p);
   fs::remove_all(bundle + ".new");
   const std::string project = r.folder + "/CMakeLists.txt";
-  const std::string text = "cmake_minimum_required(VERSION 3.16)\nproject(run CXX)\nadd_subdirectory(bundle)\n"
-                           "file(WRITE ${CMAKE_BINARY_DIR}/empty.cpp \"\")\nadd_library(model_run SHARED ${CMAKE_BINARY_DIR}/empty.cpp)\n"
-                           "target_link_libraries(model_run PRIVATE -Wl,--whole-archive model::model -Wl,--no-whole-archive)\n";
+  const std::string text =
+      "cmake_minimum_required(VERSION 3.16)\nproject(run CXX)\nadd_subdirectory(bundle)\n"
+      "file(WRITE ${CMAKE_BINARY_DIR}/empty.cpp \"\")\nadd_library(model_run SHARED "
+      "${CMAKE_BINARY_DIR}/empty.cpp)\n"
+      "target_link_libraries(model_run PRIVATE -Wl,--whole-archive model::model "
+      "-Wl,--no-whole-archive)\n";
   if (readAll(project) != text) std::ofstream(project) << text;
-  shell(fmt::format("cmake -S {} -B {} -DCMAKE_BUILD_TYPE=Release && cmake --build {} -j", quoted(r.folder), quoted(r.folder + "/build"),
-                    quoted(r.folder + "/build")), log);
+  shell(fmt::format("cmake -S {} -B {} -DCMAKE_BUILD_TYPE=Release && cmake --build {} -j",
+                    quoted(r.folder), quoted(r.folder + "/build"), quoted(r.folder + "/build")),
+        log);
   return library;
 }
 
@@ -104,11 +117,13 @@ Bundle::Bundle(const std::string& library, const std::string& weights, int threa
 
 Bundle::~Bundle() {
   if (context) model->destroy(context);
-  for (void* p : memory) free(p);
+  for (void* p : memory)
+    free(p);
 }
 
 void Bundle::fail(ortc_status status) const {
-  throw std::runtime_error(fmt::format("{}: {}", ortc_status_name(status), context ? model->error(context) : ""));
+  throw std::runtime_error(
+      fmt::format("{}: {}", ortc_status_name(status), context ? model->error(context) : ""));
 }
 
 void* Bundle::allocate(size_t bytes) {
@@ -120,27 +135,33 @@ void* Bundle::allocate(size_t bytes) {
 
 void Bundle::bind(const std::vector<CaseValue>& values) {
   if (static_cast<int32_t>(values.size()) != model->num_inputs)
-    throw std::runtime_error(fmt::format("the bundle has {} inputs, the data set {}", model->num_inputs, values.size()));
+    throw std::runtime_error(
+        fmt::format("the bundle has {} inputs, the data set {}", model->num_inputs, values.size()));
   dims.reserve(values.size() + static_cast<size_t>(model->num_outputs));
   std::vector<int64_t> sizes;
-  for (int32_t i = 0; i < model->num_dims; ++i) sizes.push_back(model->dims[i].min);
+  for (int32_t i = 0; i < model->num_dims; ++i)
+    sizes.push_back(model->dims[i].min);
   for (size_t i = 0; i < values.size(); ++i) {
     const CaseTensor& t = values[i].tensor;
-    if (!values[i].isTensor() || t.dtype == DType::String) throw std::runtime_error("inputs that are no tensors of numbers are not timed");
+    if (!values[i].isTensor() || t.dtype == DType::String)
+      throw std::runtime_error("inputs that are no tensors of numbers are not timed");
     dims.push_back(t.dims);
     dims.back().push_back(0); // never a null pointer
     void* data = allocate(t.bytes.size());
     if (!t.bytes.empty()) memcpy(data, t.bytes.data(), t.bytes.size());
-    in.push_back({data, dims.back().data(), t.bytes.size(), static_cast<int32_t>(t.dims.size()), static_cast<ortc_dtype>(t.dtype), ORTC_HOST, 0});
+    in.push_back({data, dims.back().data(), t.bytes.size(), static_cast<int32_t>(t.dims.size()),
+                  static_cast<ortc_dtype>(t.dtype), ORTC_HOST, 0});
     const ortc_io& io = model->inputs[i];
     for (int32_t d = 0; d < io.rank && d < static_cast<int32_t>(t.dims.size()); ++d)
-      if (io.shape[d] < 0 && io.shape[d] != ORTC_COMPUTED) sizes[static_cast<size_t>(~io.shape[d])] = t.dims[static_cast<size_t>(d)];
+      if (io.shape[d] < 0 && io.shape[d] != ORTC_COMPUTED)
+        sizes[static_cast<size_t>(~io.shape[d])] = t.dims[static_cast<size_t>(d)];
   }
   if (model->arena_bytes == UINT64_MAX)
     if (ortc_status s = model->reserve(context, sizes.empty() ? nullptr : sizes.data())) fail(s);
   for (int32_t i = 0; i < model->num_outputs; ++i) {
     const ortc_io& io = model->outputs[i];
-    if (io.dtype >= ORTC_LIST || io.dtype == ORTC_STRING) throw std::runtime_error("outputs that are no tensors of numbers are not timed");
+    if (io.dtype >= ORTC_LIST || io.dtype == ORTC_STRING)
+      throw std::runtime_error("outputs that are no tensors of numbers are not timed");
     dims.push_back(std::vector<int64_t>(static_cast<size_t>(io.rank) + 1));
     uint64_t bytes = model->output_bound(i, sizes.data());
     if (!bytes) bytes = 1 << 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bundle as a user gets it: `ortc compile`, then the CMake package that it is, as a shared library, called through
-// ortc/ortc.h.
+// A bundle as a user gets it: `ortc compile`, then the CMake package that it is, as a shared
+// library, called through ortc/ortc.h.
 #pragma once
 #include "compiler/cases/CaseValue.h"
 #include "runtime_min/include/ortc/ortc.h"
@@ -10,8 +10,8 @@
 namespace ortc::bench {
 
 struct BuildRequest {
-  std::string ortc;  // the compiler
-  std::string model; // ONNX file
+  std::string ortc;               // the compiler
+  std::string model;              // ONNX file
   std::vector<std::string> flags; // of `ortc compile`
   std::string folder; // for all that is made; a build that is there and current is taken
 };

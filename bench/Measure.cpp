@@ -37,11 +37,13 @@ int64_t statusField(const char* name) {
 
 } // namespace
 
-Times timeInterleaved(const std::function<void()>& first, const std::function<void()>& second, bool ownThread, double seconds) {
+Times timeInterleaved(const std::function<void()>& first, const std::function<void()>& second,
+                      bool ownThread, double seconds) {
   const clockid_t clock = ownThread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
   auto timed = [&](const std::function<void()>& f, int64_t runs) {
     double start = now(clock);
-    for (int64_t i = 0; i < runs; ++i) f();
+    for (int64_t i = 0; i < runs; ++i)
+      f();
     return (now(clock) - start) / static_cast<double>(runs);
   };
   // Short runs are timed many at a time: a sample takes at least 2 ms.
@@ -85,11 +87,13 @@ Peak peakOf(const std::function<void()>& work) {
   close(pipes[1]);
   std::string answer;
   char buffer[4096];
-  for (ssize_t n; (n = read(pipes[0], buffer, sizeof buffer)) > 0;) answer.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(pipes[0], buffer, sizeof buffer)) > 0;)
+    answer.append(buffer, static_cast<size_t>(n));
   close(pipes[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (answer.empty()) return {0, "the process ended without an answer (status " + std::to_string(status) + ")"};
+  if (answer.empty())
+    return {0, "the process ended without an answer (status " + std::to_string(status) + ")"};
   if (answer[0] == '-') return {0, answer.substr(1)};
   return {std::stoll(answer.substr(1)), ""};
 }

@@ -12,11 +12,14 @@ struct Times {
   double ratio = 0;             // first / second, median over the rounds
   int rounds = 0;
 };
-/// Both in turn, in this process, warm, for about `seconds`. With `ownThread` the clock is the CPU time of the calling
-/// thread, which other programs on the machine do not lengthen; else the wall's.
-Times timeInterleaved(const std::function<void()>& first, const std::function<void()>& second, bool ownThread, double seconds);
+/// Both in turn, in this process, warm, for about `seconds`. With `ownThread` the clock is the CPU
+/// time of the calling thread, which other programs on the machine do not lengthen; else the
+/// wall's.
+Times timeInterleaved(const std::function<void()>& first, const std::function<void()>& second,
+                      bool ownThread, double seconds);
 
-/// What `work` adds to the resident memory of a child process at its peak, and the error text when it throws.
+/// What `work` adds to the resident memory of a child process at its peak, and the error text when
+/// it throws.
 struct Peak {
   int64_t bytes = 0;
   std::string error;

@@ -10,10 +10,19 @@ namespace fs = std::filesystem;
 namespace ortc::bench {
 namespace {
 
-// The table only grows at its end, so the places of these functions hold for every version since 12.
+// The table only grows at its end, so the places of these functions hold for every version
+// since 12.
 enum Slot : size_t {
-  GetErrorMessage = 2, CreateEnv = 3, CreateSession = 7, Run = 9, CreateSessionOptions = 10, SetGraphOptimizationLevel = 23,
-  SetIntraOpNumThreads = 24, SetInterOpNumThreads = 25, CreateTensorWithData = 49, CreateCpuMemoryInfo = 69
+  GetErrorMessage = 2,
+  CreateEnv = 3,
+  CreateSession = 7,
+  Run = 9,
+  CreateSessionOptions = 10,
+  SetGraphOptimizationLevel = 23,
+  SetIntraOpNumThreads = 24,
+  SetInterOpNumThreads = 25,
+  CreateTensorWithData = 49,
+  CreateCpuMemoryInfo = 69
 };
 constexpr uint32_t kApiVersion = 12;
 
@@ -34,12 +43,13 @@ struct OnnxRuntime::State {
   template <class... T> void call(Slot slot, T... args) {
     void* status = reinterpret_cast<void* (*)(T...)>(table[slot])(args...);
     if (!status) return;
-    throw std::runtime_error(reinterpret_cast<const char* (*)(const void*)>(table[GetErrorMessage])(status));
+    throw std::runtime_error(
+        reinterpret_cast<const char* (*)(const void*)>(table[GetErrorMessage])(status));
   }
 };
 
-OnnxRuntime::OnnxRuntime(const std::string& library, const std::string& model, int threads, const std::vector<TensorView>& in,
-                         const std::vector<TensorView>& out)
+OnnxRuntime::OnnxRuntime(const std::string& library, const std::string& model, int threads,
+                         const std::vector<TensorView>& in, const std::vector<TensorView>& out)
     : state(std::make_unique<State>()) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw std::runtime_error(dlerror());
@@ -58,13 +68,17 @@ OnnxRuntime::OnnxRuntime(const std::string& library, const std::string& model, i
   s.call(CreateCpuMemoryInfo, 1 /*arena*/, 0 /*default*/, &memory);
   auto wrap = [&](const TensorView& t) {
     void* value = nullptr;
-    s.call(CreateTensorWithData, static_cast<const void*>(memory), t.data, t.bytes, t.dims.data(), t.dims.size(), t.dtype, &value);
+    s.call(CreateTensorWithData, static_cast<const void*>(memory), t.data, t.bytes, t.dims.data(),
+           t.dims.size(), t.dtype, &value);
     return value;
   };
   for (const auto* list : {&in, &out})
-    for (const TensorView& t : *list) s.names.push_back(t.name);
-  for (size_t i = 0; i < in.size(); ++i) s.inputNames.push_back(s.names[i].c_str()), s.inputs.push_back(wrap(in[i]));
-  for (size_t i = 0; i < out.size(); ++i) s.outputNames.push_back(s.names[in.size() + i].c_str()), s.outputs.push_back(wrap(out[i]));
+    for (const TensorView& t : *list)
+      s.names.push_back(t.name);
+  for (size_t i = 0; i < in.size(); ++i)
+    s.inputNames.push_back(s.names[i].c_str()), s.inputs.push_back(wrap(in[i]));
+  for (size_t i = 0; i < out.size(); ++i)
+    s.outputNames.push_back(s.names[in.size() + i].c_str()), s.outputs.push_back(wrap(out[i]));
 }
 
 // What the library holds lives as long as the process: it is measured once and the process ends.
@@ -72,8 +86,9 @@ OnnxRuntime::~OnnxRuntime() = default;
 
 void OnnxRuntime::run() {
   State& s = *state;
-  s.call(Run, s.session, static_cast<const void*>(nullptr), s.inputNames.data(), static_cast<const void* const*>(s.inputs.data()),
-         s.inputs.size(), s.outputNames.data(), s.outputs.size(), s.outputs.data());
+  s.call(Run, s.session, static_cast<const void*>(nullptr), s.inputNames.data(),
+         static_cast<const void* const*>(s.inputs.data()), s.inputs.size(), s.outputNames.data(),
+         s.outputs.size(), s.outputs.data());
 }
 
 std::string findOnnxRuntime(const std::string& given) {
@@ -84,9 +99,12 @@ std::string findOnnxRuntime(const std::string& given) {
   environments.push_back(fs::path(ORTC_SOURCE_DIR) / ".venv");
   std::error_code error;
   for (const fs::path& environment : environments)
-    for (fs::directory_iterator it(environment / "lib", error), end; !error && it != end; it.increment(error))
-      for (fs::directory_iterator file(it->path() / "site-packages/onnxruntime/capi", error); !error && file != end; file.increment(error))
-        if (file->path().filename().string().rfind("libonnxruntime.so.", 0) == 0) return file->path().string();
+    for (fs::directory_iterator it(environment / "lib", error), end; !error && it != end;
+         it.increment(error))
+      for (fs::directory_iterator file(it->path() / "site-packages/onnxruntime/capi", error);
+           !error && file != end; file.increment(error))
+        if (file->path().filename().string().rfind("libonnxruntime.so.", 0) == 0)
+          return file->path().string();
   return {};
 }
 

@@ -29,7 +29,9 @@ BundleFacts readFacts(ModuleOp program) {
   auto run = program.lookupSymbol<func::FuncOp>("run");
   run.walk([&](DimOp dim) {
     if (dimIndex.try_emplace(dim.getName(), facts.dims.size()).second)
-      facts.dims.push_back({dim.getName().str(), static_cast<int64_t>(dim.getMin()), static_cast<int64_t>(dim.getMax()), static_cast<int64_t>(dim.getMultipleOf())});
+      facts.dims.push_back({dim.getName().str(), static_cast<int64_t>(dim.getMin()),
+                            static_cast<int64_t>(dim.getMax()),
+                            static_cast<int64_t>(dim.getMultipleOf())});
   });
   NameTable names;
   auto read = [&](StringRef attr, std::vector<BundleIo>& list) {
@@ -41,12 +43,14 @@ BundleFacts readFacts(ModuleOp program) {
       io.dtype = d.getAs<IntegerAttr>("dtype").getInt();
       if (auto dims = d.getAs<ArrayAttr>("dims"))
         for (Attribute s : dims) {
-          if (auto fixed = dyn_cast<IntegerAttr>(s)) io.shape.push_back({BundleDim::Fixed, fixed.getInt()});
+          if (auto fixed = dyn_cast<IntegerAttr>(s))
+            io.shape.push_back({BundleDim::Fixed, fixed.getInt()});
           else if (auto name = dyn_cast<StringAttr>(s)) {
             auto [it, isNew] = dimIndex.try_emplace(name.getValue(), facts.dims.size());
             if (isNew) facts.dims.push_back({name.getValue().str()});
             io.shape.push_back({BundleDim::Named, it->second});
-          } else io.shape.push_back({BundleDim::Computed, 0});
+          } else
+            io.shape.push_back({BundleDim::Computed, 0});
         }
       list.push_back(io);
     }
@@ -54,7 +58,8 @@ BundleFacts readFacts(ModuleOp program) {
   read("ortc.inputs", facts.inputs);
   read("ortc.outputs", facts.outputs);
   facts.weightsBytes = program->getAttrOfType<IntegerAttr>("ortc.weights_bytes").getInt();
-  if (auto bytes = program->getAttrOfType<IntegerAttr>("ortc.arena_bytes")) facts.arenaBytes = bytes.getInt();
+  if (auto bytes = program->getAttrOfType<IntegerAttr>("ortc.arena_bytes"))
+    facts.arenaBytes = bytes.getInt();
   return facts;
 }
 
@@ -88,7 +93,8 @@ bool BundleWriter::copyResource(StringRef resource, StringRef path) {
   llvm::sys::path::append(from, resource);
   auto buffer = llvm::MemoryBuffer::getFile(from);
   if (!buffer) {
-    diagnostics.error("", "the installation lacks {}: {}", resource.str(), buffer.getError().message())
+    diagnostics
+        .error("", "the installation lacks {}: {}", resource.str(), buffer.getError().message())
         .help("ortc looks for its files in ../share/ortc beside its own folder");
     return false;
   }
@@ -100,7 +106,8 @@ bool BundleWriter::copyRuntime(const std::set<std::string>& tags) {
   llvm::sys::path::append(list, "runtime_min", "FILES");
   auto buffer = llvm::MemoryBuffer::getFile(list);
   if (!buffer) {
-    diagnostics.error("", "the installation lacks runtime_min/FILES: {}", buffer.getError().message());
+    diagnostics.error("", "the installation lacks runtime_min/FILES: {}",
+                      buffer.getError().message());
     return false;
   }
   SmallVector<StringRef> lines;
@@ -109,26 +116,34 @@ bool BundleWriter::copyRuntime(const std::set<std::string>& tags) {
     if (line.starts_with("#")) continue;
     SmallVector<StringRef> words;
     line.split(words, ' ', -1, false);
-    if (words.empty() || llvm::none_of(ArrayRef(words).drop_front(), [&](StringRef w) { return tags.count(w.str()); })) continue;
+    if (words.empty() || llvm::none_of(ArrayRef(words).drop_front(),
+                                       [&](StringRef w) { return tags.count(w.str()); }))
+      continue;
     bool isPublic = llvm::is_contained(words, "public");
     StringRef name = llvm::sys::path::filename(words[0]);
-    if (!copyResource(("runtime_min/" + words[0]).str(), isPublic ? "include/ortc/" + name.str() : "runtime/" + words[0].str())) return false;
+    if (!copyResource(("runtime_min/" + words[0]).str(),
+                      isPublic ? "include/ortc/" + name.str() : "runtime/" + words[0].str()))
+      return false;
   }
   return true;
 }
 
-static std::string hex(ArrayRef<uint8_t> bytes) { return llvm::toHex(bytes, /*LowerCase=*/true); }
+static std::string hex(ArrayRef<uint8_t> bytes) {
+  return llvm::toHex(bytes, /*LowerCase=*/true);
+}
 
 bool BundleWriter::writeWeights(const Weights& weights) {
   std::string blob;
   llvm::raw_string_ostream os(blob);
   weights.write(os);
-  auto hash = llvm::SHA256::hash(ArrayRef(reinterpret_cast<const uint8_t*>(blob.data()), blob.size()));
+  auto hash =
+      llvm::SHA256::hash(ArrayRef(reinterpret_cast<const uint8_t*>(blob.data()), blob.size()));
   digest = hex(hash);
   if (blob.empty()) return true;
   if (request.weights == "array") {
     // 64-bit words keep the alignment and the text short; the last one is filled up with zeros.
-    std::string text = "// The weights as an array: for compilers without .incbin, and for flash.\n";
+    std::string text =
+        "// The weights as an array: for compilers without .incbin, and for flash.\n";
     text += "alignas(64) static const uint64_t weights_words[] = {";
     for (size_t i = 0; i < blob.size(); i += 8) {
       uint64_t word = 0;
@@ -151,13 +166,17 @@ bool BundleWriter::writeWeights(const Weights& weights) {
 
 // ---- headers ----
 
-static std::string dtypeText(int64_t dtype) { return std::string(dtypeName(static_cast<DType>(dtype))); }
+static std::string dtypeText(int64_t dtype) {
+  return std::string(dtypeName(static_cast<DType>(dtype)));
+}
 
 static std::string shapeText(const BundleIo& io, const BundleFacts& facts) {
   std::string s = dtypeText(io.dtype) + "[";
   for (auto [i, d] : llvm::enumerate(io.shape)) {
     if (i) s += ",";
-    s += d.kind == BundleDim::Fixed ? std::to_string(d.value) : d.kind == BundleDim::Named ? escapeForComment(facts.dims[d.value].name) : "?";
+    s += d.kind == BundleDim::Fixed   ? std::to_string(d.value)
+         : d.kind == BundleDim::Named ? escapeForComment(facts.dims[d.value].name)
+                                      : "?";
   }
   return s + "]";
 }
@@ -166,8 +185,12 @@ bool BundleWriter::writeHeaders(const BundleFacts& facts, StringRef target) {
   const std::string& n = request.name;
   std::string guard = llvm::StringRef(n).upper() + "_H";
   std::string ios;
-  for (auto [i, io] : llvm::enumerate(facts.inputs)) ios += fmt::format(" *   input {}   {}  {}\n", i, escapeForComment(io.name), shapeText(io, facts));
-  for (auto [i, io] : llvm::enumerate(facts.outputs)) ios += fmt::format(" *   output {}  {}  {}\n", i, escapeForComment(io.name), shapeText(io, facts));
+  for (auto [i, io] : llvm::enumerate(facts.inputs))
+    ios +=
+        fmt::format(" *   input {}   {}  {}\n", i, escapeForComment(io.name), shapeText(io, facts));
+  for (auto [i, io] : llvm::enumerate(facts.outputs))
+    ios +=
+        fmt::format(" *   output {}  {}  {}\n", i, escapeForComment(io.name), shapeText(io, facts));
   std::string c = fmt::format(
       R"(/* {provenance}
  *
@@ -201,9 +224,13 @@ void {n}_destroy(ortc_context* context);
 #endif
 #endif
 )",
-      fmt::arg("provenance", fmt::format("ortc {}. Do not edit: regenerate with `{}`.", ORTC_VERSION, escapeForComment(request.command))), fmt::arg("ios", ios),
-      fmt::arg("target", target.str()), fmt::arg("weights", facts.weightsBytes),
-      fmt::arg("arena", facts.arenaBytes ? fmt::format("{} bytes", *facts.arenaBytes) : std::string("as the sizes need (reserve)")), fmt::arg("guard", guard), fmt::arg("n", n));
+      fmt::arg("provenance", fmt::format("ortc {}. Do not edit: regenerate with `{}`.",
+                                         ORTC_VERSION, escapeForComment(request.command))),
+      fmt::arg("ios", ios), fmt::arg("target", target.str()),
+      fmt::arg("weights", facts.weightsBytes),
+      fmt::arg("arena", facts.arenaBytes ? fmt::format("{} bytes", *facts.arenaBytes)
+                                         : std::string("as the sizes need (reserve)")),
+      fmt::arg("guard", guard), fmt::arg("n", n));
   if (!write(fmt::format("include/{0}/{0}.h", n), c)) return false;
 
   // The typed header: shapes are part of the signature.
@@ -231,11 +258,17 @@ void {n}_destroy(ortc_context* context);
     std::string t = cType(io.dtype);
     if (t.empty()) typed = false;
     std::string s = std::string("ortc_rt::tensor_view<") + (isConst ? "const " : "") + t;
-    for (const BundleDim& d : io.shape) s += ", " + (d.kind == BundleDim::Fixed ? std::to_string(d.value) : std::string("ortc_rt::any"));
+    for (const BundleDim& d : io.shape)
+      s += ", " +
+           (d.kind == BundleDim::Fixed ? std::to_string(d.value) : std::string("ortc_rt::any"));
     return s + ">";
   };
-  for (const BundleIo& io : facts.inputs) params += (params.empty() ? "" : ", ") + view(io, true) + " " + io.identifier, ins += (ins.empty() ? "" : ", ") + io.identifier + ".tensor()";
-  for (const BundleIo& io : facts.outputs) params += (params.empty() ? "" : ", ") + view(io, false) + "& " + io.identifier, outs += (outs.empty() ? "" : ", ") + io.identifier + ".tensor()";
+  for (const BundleIo& io : facts.inputs)
+    params += (params.empty() ? "" : ", ") + view(io, true) + " " + io.identifier,
+        ins += (ins.empty() ? "" : ", ") + io.identifier + ".tensor()";
+  for (const BundleIo& io : facts.outputs)
+    params += (params.empty() ? "" : ", ") + view(io, false) + "& " + io.identifier,
+        outs += (outs.empty() ? "" : ", ") + io.identifier + ".tensor()";
   if (!typed) return true; // strings, lists and maps have the C interface only
   std::string cpp = fmt::format(
       R"(// {provenance}
@@ -276,8 +309,11 @@ private:
 }} // namespace {n}
 #endif
 )",
-      fmt::arg("provenance", fmt::format("ortc {}. Do not edit: regenerate with `{}`.", ORTC_VERSION, escapeForComment(request.command))), fmt::arg("guard", guard), fmt::arg("n", n),
-      fmt::arg("params", params), fmt::arg("ins", ins.empty() ? "ortc_tensor{}" : ins), fmt::arg("outs", outs.empty() ? "ortc_tensor{}" : outs));
+      fmt::arg("provenance", fmt::format("ortc {}. Do not edit: regenerate with `{}`.",
+                                         ORTC_VERSION, escapeForComment(request.command))),
+      fmt::arg("guard", guard), fmt::arg("n", n), fmt::arg("params", params),
+      fmt::arg("ins", ins.empty() ? "ortc_tensor{}" : ins),
+      fmt::arg("outs", outs.empty() ? "ortc_tensor{}" : outs));
   return write(fmt::format("include/{0}/{0}.hpp", n), cpp);
 }
 
@@ -291,10 +327,14 @@ std::string BundleWriter::ioTables(const BundleFacts& facts) {
         shape = fmt::format("{}_{}_shape", kind.str(), i);
         text += fmt::format("const int64_t {}[] = {{", shape);
         for (auto [k, d] : llvm::enumerate(io.shape))
-          text += (k ? ", " : "") + (d.kind == BundleDim::Fixed ? std::to_string(d.value) : d.kind == BundleDim::Named ? fmt::format("~INT64_C({})", d.value) : std::string("ORTC_COMPUTED"));
+          text +=
+              (k ? ", " : "") + (d.kind == BundleDim::Fixed   ? std::to_string(d.value)
+                                 : d.kind == BundleDim::Named ? fmt::format("~INT64_C({})", d.value)
+                                                              : std::string("ORTC_COMPUTED"));
         text += "};\n";
       }
-      table += fmt::format("    {{\"{}\", {}, {}, {}, 0, 0}},\n", escapeForString(io.name), shape, io.shape.size(), io.dtype);
+      table += fmt::format("    {{\"{}\", {}, {}, {}, 0, 0}},\n", escapeForString(io.name), shape,
+                           io.shape.size(), io.dtype);
     }
     if (!table.empty()) text += fmt::format("const ortc_io {}s[] = {{\n{}}};\n", kind.str(), table);
   };
@@ -303,7 +343,8 @@ std::string BundleWriter::ioTables(const BundleFacts& facts) {
   if (!facts.dims.empty()) {
     text += "const ortc_dim dimensions[] = {\n";
     for (const BundleDimension& d : facts.dims)
-      text += fmt::format("    {{\"{}\", {}, {}, {}}},\n", escapeForString(d.name), d.min, d.max == INT64_MAX ? "INT64_MAX" : std::to_string(d.max), d.multipleOf);
+      text += fmt::format("    {{\"{}\", {}, {}, {}}},\n", escapeForString(d.name), d.min,
+                          d.max == INT64_MAX ? "INT64_MAX" : std::to_string(d.max), d.multipleOf);
     text += "};\n";
   }
   return text;
@@ -311,12 +352,16 @@ std::string BundleWriter::ioTables(const BundleFacts& facts) {
 
 // ---- build files ----
 
-bool BundleWriter::writeCMake(ArrayRef<std::string> sources, ArrayRef<std::string> compileOptions, ArrayRef<std::string> extra) {
+bool BundleWriter::writeCMake(ArrayRef<std::string> sources, ArrayRef<std::string> compileOptions,
+                              ArrayRef<std::string> extra) {
   const std::string& n = request.name;
   std::string list, options, more;
-  for (const std::string& s : sources) list += "  " + s + "\n";
-  for (const std::string& o : compileOptions) options += " " + o;
-  for (const std::string& e : extra) more += e + "\n";
+  for (const std::string& s : sources)
+    list += "  " + s + "\n";
+  for (const std::string& o : compileOptions)
+    options += " " + o;
+  for (const std::string& e : extra)
+    more += e + "\n";
   bool incbin = request.weights == "embed";
   std::string text = fmt::format(
       R"(# {command}
@@ -348,23 +393,42 @@ write_basic_package_version_file(${{CMAKE_CURRENT_BINARY_DIR}}/{n}ConfigVersion.
 install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake ${{CMAKE_CURRENT_BINARY_DIR}}/{n}ConfigVersion.cmake
   DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/cmake/{n})
 )",
-      fmt::arg("command", request.command), fmt::arg("n", n), fmt::arg("list", list), fmt::arg("options", options), fmt::arg("more", more),
-      fmt::arg("embed", incbin ? fmt::format("# .incbin looks for the weights here, and a change of them rebuilds.\n"
-                                             "set_source_files_properties(src/{0}.cpp PROPERTIES\n  COMPILE_OPTIONS \"-I${{CMAKE_CURRENT_SOURCE_DIR}};-Wa,-I${{CMAKE_CURRENT_SOURCE_DIR}}\"\n"
-                                             "  OBJECT_DEPENDS \"${{CMAKE_CURRENT_SOURCE_DIR}}/manifest.json\")\n", n) : ""),
-      fmt::arg("installWeights", request.weights == "file" ? fmt::format("install(FILES weights/{0}.bin DESTINATION ${{CMAKE_INSTALL_DATADIR}}/{0})\n", n) : ""));
-  std::string config = fmt::format("@PACKAGE_INIT@\ninclude(CMakeFindDependencyMacro)\nfind_dependency(Threads)\ninclude(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n", n);
+      fmt::arg("command", request.command), fmt::arg("n", n), fmt::arg("list", list),
+      fmt::arg("options", options), fmt::arg("more", more),
+      fmt::arg("embed",
+               incbin
+                   ? fmt::format(
+                         "# .incbin looks for the weights here, and a change of them rebuilds.\n"
+                         "set_source_files_properties(src/{0}.cpp PROPERTIES\n  COMPILE_OPTIONS "
+                         "\"-I${{CMAKE_CURRENT_SOURCE_DIR}};-Wa,-I${{CMAKE_CURRENT_SOURCE_DIR}}\"\n"
+                         "  OBJECT_DEPENDS \"${{CMAKE_CURRENT_SOURCE_DIR}}/manifest.json\")\n",
+                         n)
+                   : ""),
+      fmt::arg(
+          "installWeights",
+          request.weights == "file"
+              ? fmt::format(
+                    "install(FILES weights/{0}.bin DESTINATION ${{CMAKE_INSTALL_DATADIR}}/{0})\n",
+                    n)
+              : ""));
+  std::string config =
+      fmt::format("@PACKAGE_INIT@\ninclude(CMakeFindDependencyMacro)\nfind_dependency(Threads)"
+                  "\ninclude(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
+                  n);
   return write("CMakeLists.txt", text) && write(n + "Config.cmake.in", config);
 }
 
-bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& program, ModuleOp module, const TargetInfo& target, ArrayRef<std::string> sources,
+bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& program,
+                                 ModuleOp module, const TargetInfo& target,
+                                 ArrayRef<std::string> sources,
                                  ArrayRef<std::string> compileOptions) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::json::OStream j(os, 1);
   auto strings = [&](StringRef key, ArrayRef<std::string> list) {
     j.attributeArray(key, [&] {
-      for (const std::string& s : list) j.value(llvm::json::fixUTF8(s));
+      for (const std::string& s : list)
+        j.value(llvm::json::fixUTF8(s));
     });
   };
   auto ios = [&](StringRef key, const std::vector<BundleIo>& list) {
@@ -375,9 +439,12 @@ bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& p
           j.attribute("type", dtypeText(io.dtype));
           j.attributeArray("dims", [&] {
             for (const BundleDim& d : io.shape) {
-              if (d.kind == BundleDim::Fixed) j.value(d.value);
-              else if (d.kind == BundleDim::Named) j.value(llvm::json::fixUTF8(facts.dims[d.value].name));
-              else j.value(nullptr);
+              if (d.kind == BundleDim::Fixed)
+                j.value(d.value);
+              else if (d.kind == BundleDim::Named)
+                j.value(llvm::json::fixUTF8(facts.dims[d.value].name));
+              else
+                j.value(nullptr);
             }
           });
         });
@@ -400,15 +467,19 @@ bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& p
         j.object([&] {
           j.attribute("name", llvm::json::fixUTF8(d.name));
           j.attribute("min", d.min);
-          if (d.max != INT64_MAX) j.attribute("max", d.max);
-          else j.attribute("max", nullptr);
+          if (d.max != INT64_MAX)
+            j.attribute("max", d.max);
+          else
+            j.attribute("max", nullptr);
         });
     });
     j.attribute("weights_bytes", static_cast<int64_t>(facts.weightsBytes));
     j.attribute("weights", request.weights);
     j.attribute("weights_sha256", digest);
-    if (facts.arenaBytes) j.attribute("arena_bytes", *facts.arenaBytes);
-    else j.attribute("arena_bytes", nullptr);
+    if (facts.arenaBytes)
+      j.attribute("arena_bytes", *facts.arenaBytes);
+    else
+      j.attribute("arena_bytes", nullptr);
     if (program.arenaBytes) j.attribute("largest_live_set_bytes", program.largestLiveSet);
     j.attribute("copies", program.copies);
     j.attribute("launches", program.launches);
@@ -426,21 +497,22 @@ bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& p
             }
           }
           j.attributeArray("nodes", [&] {
-            for (auto s : f->getAttrOfType<ArrayAttr>("ortc.nodes").getAsRange<StringAttr>()) j.value(llvm::json::fixUTF8(s.getValue()));
+            for (auto s : f->getAttrOfType<ArrayAttr>("ortc.nodes").getAsRange<StringAttr>())
+              j.value(llvm::json::fixUTF8(s.getValue()));
           });
         });
       }
     });
-    j.attributeArray("host_steps", [&] {
-      module.walk([&](HostStepOp step) { j.value(step.getStep()); });
-    });
+    j.attributeArray("host_steps",
+                     [&] { module.walk([&](HostStepOp step) { j.value(step.getStep()); }); });
     strings("sources", sources);
     strings("compile_options", compileOptions);
     if (!needs.empty()) strings("needs", needs);
     strings("include_dirs", {"include"});
     strings("private_include_dirs", {"runtime"});
     strings("notes", request.notes);
-    // What may be replaced when the bundle is written anew; the manifest itself goes without saying.
+    // What may be replaced when the bundle is written anew; the manifest itself goes without
+    // saying.
     std::vector<std::string> files = written;
     llvm::sort(files);
     strings("files", files);

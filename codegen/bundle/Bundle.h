@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bundles of all C++ targets share: folders, the runtime's sources, headers, weights, build files, the manifest.
-// A target prints its kernels and program, and says which of its own files go along.
+// What bundles of all C++ targets share: folders, the runtime's sources, headers, weights, build
+// files, the manifest. A target prints its kernels and program, and says which of its own files go
+// along.
 #pragma once
 #include "compiler/select/TargetInfo.h"
 #include <map>
@@ -37,7 +38,8 @@ BundleFacts readFacts(mlir::ModuleOp program);
 /// Files of a bundle that is being written. Paths are relative to its folder.
 class BundleWriter {
 public:
-  BundleWriter(const BundleRequest& request, Diagnostics& diagnostics) : request(request), diagnostics(diagnostics) {}
+  BundleWriter(const BundleRequest& request, Diagnostics& diagnostics)
+      : request(request), diagnostics(diagnostics) {}
 
   bool write(llvm::StringRef path, llvm::StringRef text);
   /// Copies a file of the installation (share/ortc/...), e.g. "runtime_min/rt/simd.h".
@@ -49,17 +51,21 @@ public:
   /// include/NAME/NAME.h and NAME.hpp.
   bool writeHeaders(const BundleFacts& facts, llvm::StringRef target);
   /// CMakeLists.txt and NAMEConfig.cmake.in: find_package and add_subdirectory.
-  bool writeCMake(llvm::ArrayRef<std::string> sources, llvm::ArrayRef<std::string> compileOptions, llvm::ArrayRef<std::string> extra = {});
-  bool writeManifest(const BundleFacts& facts, const ProgramFacts& program, mlir::ModuleOp module, const TargetInfo& target,
-                     llvm::ArrayRef<std::string> sources, llvm::ArrayRef<std::string> compileOptions);
+  bool writeCMake(llvm::ArrayRef<std::string> sources, llvm::ArrayRef<std::string> compileOptions,
+                  llvm::ArrayRef<std::string> extra = {});
+  bool writeManifest(const BundleFacts& facts, const ProgramFacts& program, mlir::ModuleOp module,
+                     const TargetInfo& target, llvm::ArrayRef<std::string> sources,
+                     llvm::ArrayRef<std::string> compileOptions);
 
-  /// The tables of inputs, outputs and dims as C++ (arrays `inputs`, `outputs`, `dims`), for the descriptor.
+  /// The tables of inputs, outputs and dims as C++ (arrays `inputs`, `outputs`, `dims`), for the
+  /// descriptor.
   std::string ioTables(const BundleFacts& facts);
   const std::string& weightsDigest() const { return digest; } // hex
 
   const BundleRequest& request;
   Diagnostics& diagnostics;
-  std::vector<std::string> needs; ///< of the device, for the manifest: "VULKAN_INT64: kernel 'gather'"
+  std::vector<std::string>
+      needs; ///< of the device, for the manifest: "VULKAN_INT64: kernel 'gather'"
 
 private:
   std::string digest;

@@ -11,11 +11,15 @@ namespace ortc::codegen {
 bool mentions(StringRef text, StringRef word) {
   auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   for (size_t at = text.find(word); at != StringRef::npos; at = text.find(word, at + 1))
-    if (!(at > 0 && isWord(text[at - 1])) && !(at + word.size() < text.size() && isWord(text[at + word.size()]))) return true;
+    if (!(at > 0 && isWord(text[at - 1])) &&
+        !(at + word.size() < text.size() && isWord(text[at + word.size()])))
+      return true;
   return false;
 }
 
-bool isSmallFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32; }
+bool isSmallFloat(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+}
 
 std::string shortestDecimal(const APFloat& value) {
   APFloat d = value;
@@ -41,7 +45,8 @@ std::string CPrinter::typeName(Type type) {
   if (auto i = dyn_cast<IntegerType>(type)) {
     unsigned width = i.getWidth();
     if (width == 1) return "bool";
-    if (width == 8 || width == 16 || width == 32 || width == 64) return "int" + std::to_string(width) + "_t";
+    if (width == 8 || width == 16 || width == 32 || width == 64)
+      return "int" + std::to_string(width) + "_t";
     if (width == 4) return "int8_t"; // a whole byte each
   }
   if (type.isF32()) return "float";
@@ -76,8 +81,10 @@ std::string CPrinter::varDecl(Type type, StringRef name, StringRef init) {
 Expr CPrinter::floatLiteral(FloatType type, const APFloat& value) {
   bool isDouble = type.isF64();
   Expr e;
-  if (value.isInfinity()) e = {isDouble ? "__builtin_inf()" : "__builtin_inff()"};
-  else if (value.isNaN()) e = {isDouble ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")"};
+  if (value.isInfinity())
+    e = {isDouble ? "__builtin_inf()" : "__builtin_inff()"};
+  else if (value.isNaN())
+    e = {isDouble ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")"};
   else {
     APFloat positive = value;
     if (value.isNegative()) positive.changeSign();
@@ -115,17 +122,23 @@ Expr CPrinter::integerLiteral(Type type, const APInt& value) {
   return integer(v);
 }
 
-Expr CPrinter::castTo(Type type, const Expr& e) { return call(typeName(type), {e.text}); }
-Expr CPrinter::unsignedCast(Type type, const Expr& e) { return call(unsignedName(type), {e.text}); }
+Expr CPrinter::castTo(Type type, const Expr& e) {
+  return call(typeName(type), {e.text});
+}
+Expr CPrinter::unsignedCast(Type type, const Expr& e) {
+  return call(unsignedName(type), {e.text});
+}
 Expr CPrinter::bitcastTo(Type type, const Expr& e) {
   headers.insert("rt/simd.h");
   return call("bits_as<" + typeName(type) + ">", {e.text});
 }
 
-std::string CPrinter::forHeader(Type type, StringRef name, const Expr& lower, const Expr& upper, const Expr& step) {
+std::string CPrinter::forHeader(Type type, StringRef name, const Expr& lower, const Expr& upper,
+                                const Expr& step) {
   std::string n = name.str(), t = type ? typeName(type) : indexName();
   std::string next = isInteger(step, 1) ? "++" + n : n + " += " + step.text;
-  return "for (" + t + " " + n + " = " + lower.text + "; " + binary("<", {n}, upper).text + "; " + next + ") {";
+  return "for (" + t + " " + n + " = " + lower.text + "; " + binary("<", {n}, upper).text + "; " +
+         next + ") {";
 }
 
 std::string CPrinter::argument(Value value) {
@@ -138,7 +151,8 @@ std::string CPrinter::argument(Value value) {
 Expr CPrinter::runtimeCall(StringRef callee, ValueRange operands, StringRef header) {
   if (!header.empty()) headers.insert(header.str());
   SmallVector<std::string> args;
-  for (Value v : operands) args.push_back(argument(v));
+  for (Value v : operands)
+    args.push_back(argument(v));
   return call(callee, args);
 }
 
@@ -150,9 +164,12 @@ Expr CPrinter::integerOp(Operation* op) {
   bool isIndex = type.isIndex(), plain = isNonNegative(lhs) && isNonNegative(rhs);
   // Sizes and places do not overflow; numbers of the model wrap around.
   auto overflow = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
-  bool noWrap = isIndex || (overflow && bitEnumContainsAny(overflow.getOverflowAttr().getValue(), arith::IntegerOverflowFlags::nsw));
+  bool noWrap = isIndex || (overflow && bitEnumContainsAny(overflow.getOverflowAttr().getValue(),
+                                                           arith::IntegerOverflowFlags::nsw));
   // Narrower ones are computed as int and cut.
-  auto cut = [&](Expr e) { return !isIndex && type.getIntOrFloatBitWidth() < 32 ? castTo(type, e) : e; };
+  auto cut = [&](Expr e) {
+    return !isIndex && type.getIntOrFloatBitWidth() < 32 ? castTo(type, e) : e;
+  };
   bool narrow = !isIndex && type.getIntOrFloatBitWidth() < 32;
   APInt c;
   bool constant = matchPattern(rhs, m_ConstantInt(&c));
@@ -165,20 +182,25 @@ Expr CPrinter::integerOp(Operation* op) {
   return llvm::TypeSwitch<Operation*, Expr>(op)
       .Case([&](arith::AddIOp) {
         if (isIndex) return sum(a, b);
-        return noWrap || narrow ? cut(binary("+", a, b)) : runtimeCall("add", op->getOperands(), "rt/ops.h");
+        return noWrap || narrow ? cut(binary("+", a, b))
+                                : runtimeCall("add", op->getOperands(), "rt/ops.h");
       })
       .Case([&](arith::SubIOp) {
-        return noWrap || narrow ? cut(binary("-", a, b)) : runtimeCall("sub", op->getOperands(), "rt/ops.h");
+        return noWrap || narrow ? cut(binary("-", a, b))
+                                : runtimeCall("sub", op->getOperands(), "rt/ops.h");
       })
       .Case([&](arith::MulIOp) {
         if (isIndex) return product(a, b);
-        return noWrap || narrow ? cut(binary("*", a, b)) : runtimeCall("mul", op->getOperands(), "rt/ops.h");
+        return noWrap || narrow ? cut(binary("*", a, b))
+                                : runtimeCall("mul", op->getOperands(), "rt/ops.h");
       })
       .Case([&](arith::DivSIOp) {
-        return safeDivisor ? cut(binary("/", a, b)) : runtimeCall("div", op->getOperands(), "rt/ops.h");
+        return safeDivisor ? cut(binary("/", a, b))
+                           : runtimeCall("div", op->getOperands(), "rt/ops.h");
       })
       .Case([&](arith::RemSIOp) {
-        return safeDivisor ? cut(binary("%", a, b)) : runtimeCall("rem", op->getOperands(), "rt/ops.h");
+        return safeDivisor ? cut(binary("%", a, b))
+                           : runtimeCall("rem", op->getOperands(), "rt/ops.h");
       })
       .Case([&](arith::DivUIOp) {
         if (plain && safeDivisor) return cut(binary("/", a, b));
@@ -188,12 +210,16 @@ Expr CPrinter::integerOp(Operation* op) {
         if (plain && safeDivisor) return cut(binary("%", a, b));
         return plain ? runtimeCall("rem", op->getOperands(), "rt/ops.h") : isUnsignedCall("rem");
       })
-      .Case([&](arith::CeilDivSIOp) { return runtimeCall("ceil_div", op->getOperands(), "rt/ops.h"); })
+      .Case([&](arith::CeilDivSIOp) {
+        return runtimeCall("ceil_div", op->getOperands(), "rt/ops.h");
+      })
       .Case([&](arith::CeilDivUIOp) {
-        return plain ? runtimeCall("ceil_div", op->getOperands(), "rt/ops.h") : isUnsignedCall("ceil_div");
+        return plain ? runtimeCall("ceil_div", op->getOperands(), "rt/ops.h")
+                     : isUnsignedCall("ceil_div");
       })
       .Case([&](arith::FloorDivSIOp) {
-        return plain && safeDivisor ? cut(binary("/", a, b)) : runtimeCall("floor_div", op->getOperands(), "rt/ops.h");
+        return plain && safeDivisor ? cut(binary("/", a, b))
+                                    : runtimeCall("floor_div", op->getOperands(), "rt/ops.h");
       })
       .Case<arith::AndIOp>([&](Operation*) { return cut(binary("&", a, b)); })
       .Case<arith::OrIOp>([&](Operation*) { return cut(binary("|", a, b)); })
@@ -203,9 +229,16 @@ Expr CPrinter::integerOp(Operation* op) {
         if (constant && c.ult(c.getBitWidth())) return cut(binary(">>", a, b));
         return runtimeCall("shr_arithmetic", op->getOperands(), "rt/ops.h");
       })
-      .Case([&](arith::ShRUIOp) { return runtimeCall("shr_logical", op->getOperands(), "rt/ops.h"); })
-      .Case([&](arith::MaxUIOp) { return plain ? runtimeCall("maximum", op->getOperands(), "rt/ops.h") : isUnsignedCall("maximum"); })
-      .Case([&](arith::MinUIOp) { return plain ? runtimeCall("minimum", op->getOperands(), "rt/ops.h") : isUnsignedCall("minimum"); })
+      .Case(
+          [&](arith::ShRUIOp) { return runtimeCall("shr_logical", op->getOperands(), "rt/ops.h"); })
+      .Case([&](arith::MaxUIOp) {
+        return plain ? runtimeCall("maximum", op->getOperands(), "rt/ops.h")
+                     : isUnsignedCall("maximum");
+      })
+      .Case([&](arith::MinUIOp) {
+        return plain ? runtimeCall("minimum", op->getOperands(), "rt/ops.h")
+                     : isUnsignedCall("minimum");
+      })
       .Default([&](Operation*) { return Expr{""}; });
 }
 
@@ -231,7 +264,8 @@ Expr CPrinter::castOp(Operation* op) {
   }
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) && isSmallFloat(to)) {
     bool isBool = from.isInteger(1), isSigned = isa<arith::SIToFPOp>(op);
-    Expr number = isBool || isSigned || isNonNegative(op->getOperand(0)) ? e : unsignedCast(from, e);
+    Expr number =
+        isBool || isSigned || isNonNegative(op->getOperand(0)) ? e : unsignedCast(from, e);
     // Through f64, from which to_f16 rounds once.
     Expr wide = call(to.getIntOrFloatBitWidth() == 8 ? "float" : "double", {number.text});
     return toSmallFloat(to, isBool && isSigned ? unary("-", wide) : wide);
@@ -245,28 +279,35 @@ Expr CPrinter::tableOp(Operation* op, const OpRow& row) {
   if (isSmallFloat(type)) { // storage only: computed in f32, rounded once
     if (*row.header) headers.insert(std::string("rt/") + row.header);
     SmallVector<Expr> wide;
-    for (Value v : op->getOperands()) wide.push_back(floatOperand(v));
+    for (Value v : op->getOperands())
+      wide.push_back(floatOperand(v));
     Expr e;
-    if (!llvm::isAlpha(s[0])) e = wide.size() == 1 ? unary(s, wide[0]) : binary(s, wide[0], wide[1]);
+    if (!llvm::isAlpha(s[0]))
+      e = wide.size() == 1 ? unary(s, wide[0]) : binary(s, wide[0], wide[1]);
     else {
       SmallVector<std::string> args;
-      for (const Expr& x : wide) args.push_back(x.text);
+      for (const Expr& x : wide)
+        args.push_back(x.text);
       e = call(s, args);
     }
     return toSmallFloat(type, e);
   }
-  if (llvm::isAlpha(s[0])) return runtimeCall(s, op->getOperands(), *row.header ? std::string("rt/") + row.header : "");
+  if (llvm::isAlpha(s[0]))
+    return runtimeCall(s, op->getOperands(), *row.header ? std::string("rt/") + row.header : "");
   return Printer::tableOp(op, row);
 }
 
 std::string CPrinter::address(const Layout& layout, const Expr& index) {
   if (isInteger(index, 0)) return layout.base;
   // x + (i + j) is x + i + j: pointers and 64-bit sums do not overflow.
-  return index.prec == Prec::Additive ? layout.base + " + " + index.text : binary("+", {layout.base}, index).text;
+  return index.prec == Prec::Additive ? layout.base + " + " + index.text
+                                      : binary("+", {layout.base}, index).text;
 }
 
-std::string CPrinter::pointerDecl(const Layout& layout, Type element, StringRef name, StringRef init) {
-  return (layout.constant ? "const " : "") + elementTypeName(element) + "* " + name.str() + " = " + init.str() + ";";
+std::string CPrinter::pointerDecl(const Layout& layout, Type element, StringRef name,
+                                  StringRef init) {
+  return (layout.constant ? "const " : "") + elementTypeName(element) + "* " + name.str() + " = " +
+         init.str() + ";";
 }
 
 void CPrinter::declareView(Value view, Layout layout, StringRef wish) {
@@ -285,17 +326,25 @@ LogicalResult CPrinter::printCopy(memref::CopyOp op) {
   if (!from.identity || !to.identity) return Printer::printCopy(op);
   Type element = cast<MemRefType>(op.getTarget().getType()).getElementType();
   Expr count = integer(1);
-  for (const Expr& s : to.sizes) count = product(count, s);
+  for (const Expr& s : to.sizes)
+    count = product(count, s);
   Expr bytes = product(count, {"sizeof(" + elementTypeName(element) + ")"});
-  std::string size = count.isInteger ? bytes.text : "size_t(" + count.text + ") * sizeof(" + elementTypeName(element) + ")";
-  w.line("__builtin_memmove(" + address(to, to.offset) + ", " + address(from, from.offset) + ", " + size + ");");
+  std::string size = count.isInteger
+                         ? bytes.text
+                         : "size_t(" + count.text + ") * sizeof(" + elementTypeName(element) + ")";
+  w.line("__builtin_memmove(" + address(to, to.offset) + ", " + address(from, from.offset) + ", " +
+         size + ");");
   return success();
 }
 
 void CPrinter::bindParameters(func::FuncOp kernel, const KernelSignature& s) {
-  for (const std::string& name : s.argNames) names.reserve(name);
-  for (const KernelParam& p : s.params) names.reserve(p.name);
-  auto spelled = [](const DynamicExtent& e) { return e.constant ? integer(*e.constant) : Expr{e.name}; };
+  for (const std::string& name : s.argNames)
+    names.reserve(name);
+  for (const KernelParam& p : s.params)
+    names.reserve(p.name);
+  auto spelled = [](const DynamicExtent& e) {
+    return e.constant ? integer(*e.constant) : Expr{e.name};
+  };
   for (const KernelParam& p : s.params) {
     BlockArgument arg = kernel.getArgument(p.arg);
     if (p.kind == KernelParam::Scalar) bind(arg, {p.name});
@@ -303,9 +352,12 @@ void CPrinter::bindParameters(func::FuncOp kernel, const KernelSignature& s) {
     auto type = cast<MemRefType>(arg.getType());
     SmallVector<Expr> sizes, strides;
     for (unsigned d = 0; d < type.getRank(); ++d) {
-      if (auto it = s.sizes.find({p.arg, d}); it != s.sizes.end()) sizes.push_back(spelled(it->second));
-      else if (type.isDynamicDim(d)) sizes.push_back({});
-      if (auto it = s.strides.find({p.arg, d}); it != s.strides.end()) strides.push_back(spelled(it->second));
+      if (auto it = s.sizes.find({p.arg, d}); it != s.sizes.end())
+        sizes.push_back(spelled(it->second));
+      else if (type.isDynamicDim(d))
+        sizes.push_back({});
+      if (auto it = s.strides.find({p.arg, d}); it != s.strides.end())
+        strides.push_back(spelled(it->second));
     }
     Layout l = sourceLayout(type, p.name, sizes, strides);
     l.constant = p.readOnly;
@@ -313,14 +365,16 @@ void CPrinter::bindParameters(func::FuncOp kernel, const KernelSignature& s) {
   }
 }
 
-SmallVector<std::string> CPrinter::parameterList(func::FuncOp kernel, const KernelSignature& s, StringRef body) {
+SmallVector<std::string> CPrinter::parameterList(func::FuncOp kernel, const KernelSignature& s,
+                                                 StringRef body) {
   SmallVector<std::string> list;
   for (const KernelParam& p : s.params) {
     Type type = kernel.getArgument(p.arg).getType();
     std::string name = mentions(body, p.name) ? p.name : "/*" + p.name + "*/";
     if (p.kind == KernelParam::Pointer) {
       bool alone = kernel.getArgAttr(p.arg, "ortc.noalias") != nullptr;
-      list.push_back((p.readOnly ? "const " : "") + elementTypeName(cast<MemRefType>(type).getElementType()) + "* " +
+      list.push_back((p.readOnly ? "const " : "") +
+                     elementTypeName(cast<MemRefType>(type).getElementType()) + "* " +
                      (alone ? "ORTC_RESTRICT " : "") + name);
     } else {
       list.push_back((p.kind == KernelParam::Scalar ? typeName(type) : indexName()) + " " + name);

@@ -18,7 +18,8 @@ protected:
   Expr castTo(mlir::Type type, const Expr& e) override;
   Expr unsignedCast(mlir::Type type, const Expr& e) override;
   Expr bitcastTo(mlir::Type type, const Expr& e) override;
-  std::string forHeader(mlir::Type type, llvm::StringRef name, const Expr& lower, const Expr& upper, const Expr& step) override;
+  std::string forHeader(mlir::Type type, llvm::StringRef name, const Expr& lower, const Expr& upper,
+                        const Expr& step) override;
   Expr integerOp(mlir::Operation* op) override;
   Expr castOp(mlir::Operation* op) override;
   Expr floatOperand(mlir::Value value) override;
@@ -30,15 +31,17 @@ protected:
   /// Calls a template of the runtime: integer literals get their type, so that all arguments agree.
   Expr runtimeCall(llvm::StringRef callee, mlir::ValueRange operands, llvm::StringRef header);
   std::string argument(mlir::Value value);
-  std::string pointerDecl(const Layout& layout, mlir::Type element, llvm::StringRef name, llvm::StringRef init);
+  std::string pointerDecl(const Layout& layout, mlir::Type element, llvm::StringRef name,
+                          llvm::StringRef init);
   /// base + offset, as a pointer.
   std::string address(const Layout& layout, const Expr& index);
   std::string unsignedName(mlir::Type type);
   virtual std::string indexName() { return "int64_t"; }
-  /// Parameters of the kernel's function for its memrefs, sizes and scalars; binds them. After the body is printed,
-  /// `parameterList` leaves out the names that it does not mention.
+  /// Parameters of the kernel's function for its memrefs, sizes and scalars; binds them. After the
+  /// body is printed, `parameterList` leaves out the names that it does not mention.
   void bindParameters(mlir::func::FuncOp kernel, const KernelSignature& signature);
-  llvm::SmallVector<std::string> parameterList(mlir::func::FuncOp kernel, const KernelSignature& signature, llvm::StringRef body);
+  llvm::SmallVector<std::string>
+  parameterList(mlir::func::FuncOp kernel, const KernelSignature& signature, llvm::StringRef body);
 };
 
 /// Does `word` occur in `text` as a whole word?

@@ -7,7 +7,9 @@ using namespace mlir;
 
 namespace ortc::codegen {
 
-std::string CProgramPrinter::typeName(Type type) { return isa<StringType>(type) ? "ortc_string" : CPrinter::typeName(type); }
+std::string CProgramPrinter::typeName(Type type) {
+  return isa<StringType>(type) ? "ortc_string" : CPrinter::typeName(type);
+}
 
 void CProgramPrinter::bindDims() {
   // Dims first: they are pure, and their names should be the model's.
@@ -26,9 +28,11 @@ void CProgramPrinter::bindDims() {
 }
 
 LogicalResult CProgramPrinter::printBody() {
-  for (const char* name : {"context", "inputs", "outputs", "dims", "threads", "status", "stream"}) names.reserve(name);
+  for (const char* name : {"context", "inputs", "outputs", "dims", "threads", "status", "stream"})
+    names.reserve(name);
   // A pointer that has the name of a kernel would hide it.
-  for (auto f : program->getParentOfType<ModuleOp>().getOps<func::FuncOp>()) names.reserve(f.getName());
+  for (auto f : program->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    names.reserve(f.getName());
   bindDims();
   analyze(program.getBody());
   w.indent = 1;
@@ -38,7 +42,8 @@ LogicalResult CProgramPrinter::printBody() {
 std::string CProgramPrinter::dimDeclarations(StringRef body) {
   std::string text;
   for (auto& [name, number] : dimNames)
-    if (mentions(body, name)) text += "  const int64_t " + name + " = dims[" + std::to_string(number) + "];\n";
+    if (mentions(body, name))
+      text += "  const int64_t " + name + " = dims[" + std::to_string(number) + "];\n";
   return text;
 }
 
@@ -46,7 +51,8 @@ LogicalResult CProgramPrinter::printArenaBytes(ModuleOp module, llvm::raw_ostrea
   names.reserve("dims");
   w.indent = 1;
   std::string result;
-  if (auto constant = module->getAttrOfType<IntegerAttr>("ortc.arena_bytes")) result = std::to_string(constant.getInt());
+  if (auto constant = module->getAttrOfType<IntegerAttr>("ortc.arena_bytes"))
+    result = std::to_string(constant.getInt());
   program.walk([&](RequireArenaOp op) {
     bindDims();
     analyze(program.getBody());
@@ -61,7 +67,8 @@ LogicalResult CProgramPrinter::printArenaBytes(ModuleOp module, llvm::raw_ostrea
   if (result.empty()) result = "0";
   std::string body = dynamic_cast<llvm::raw_string_ostream&>(w.stream()).str();
   std::string dims = dimDeclarations(body + " " + result);
-  os << "static uint64_t arena_bytes(const int64_t* " << (dims.empty() ? "/*dims*/" : "dims") << ") {\n"
+  os << "static uint64_t arena_bytes(const int64_t* " << (dims.empty() ? "/*dims*/" : "dims")
+     << ") {\n"
      << dims << body << "  return uint64_t(" << result << ");\n}\n";
   return success(!hasFailed);
 }
@@ -99,7 +106,8 @@ LogicalResult CProgramPrinter::printBuffer(BufferOp op) {
   StringRef segment = op.getSegment();
   auto type = cast<MemRefType>(op.getMemref().getType());
   bool constant = segment == "input" || segment == "weights" || segment == "strings";
-  if (!constant && segment != "output" && segment != "arena") return unsupported(op, "segment '" + segment + "'");
+  if (!constant && segment != "output" && segment != "arena")
+    return unsupported(op, "segment '" + segment + "'");
   std::string element = elementTypeName(type.getElementType());
   Expr at = op.getOffset() ? expr(op.getOffset()) : integer(0);
   std::string init = bufferPointer(op, at, element);
@@ -112,7 +120,8 @@ LogicalResult CProgramPrinter::printBuffer(BufferOp op) {
   return success();
 }
 
-LogicalResult CProgramPrinter::launchArguments(LaunchOp op, func::FuncOp kernel, SmallVectorImpl<std::string>& args) {
+LogicalResult CProgramPrinter::launchArguments(LaunchOp op, func::FuncOp kernel,
+                                               SmallVectorImpl<std::string>& args) {
   for (const KernelParam& p : analyzeSignature(kernel).params) {
     Value operand = op->getOperand(p.arg);
     if (p.kind == KernelParam::Scalar) {
@@ -133,11 +142,15 @@ LogicalResult CProgramPrinter::launchArguments(LaunchOp op, func::FuncOp kernel,
 
 LogicalResult CProgramPrinter::printOutputDims(OutputDimsOp op) {
   // What follows from the dims was settled when the outputs were checked.
-  if (llvm::all_of(op.getSizes(), [](Value v) { return v.getDefiningOp<DimOp>() || v.getDefiningOp<arith::ConstantOp>(); })) return success();
+  if (llvm::all_of(op.getSizes(), [](Value v) {
+        return v.getDefiningOp<DimOp>() || v.getDefiningOp<arith::ConstantOp>();
+      }))
+    return success();
   std::string number = std::to_string(op.getNumber());
   std::string name = names.fresh("output" + number + "_dims");
   SmallVector<std::string> sizes;
-  for (Value v : op.getSizes()) sizes.push_back(text(v));
+  for (Value v : op.getSizes())
+    sizes.push_back(text(v));
   w.line("const int64_t " + name + "[] = {" + llvm::join(sizes, ", ") + "};");
   returnOnFailure("context.set_output(outputs, " + number + ", " + name + ")");
   return success();
@@ -170,20 +183,34 @@ LogicalResult CProgramPrinter::printHostStep(HostStepOp op) {
 
 bool CProgramPrinter::setting(NamedAttribute s, SmallVectorImpl<std::string>& args) {
   auto scalar = [&](Attribute a, std::string& type, std::string& value) {
-    if (auto b = dyn_cast<BoolAttr>(a)) return type = "bool", value = b.getValue() ? "true" : "false", true;
-    if (auto i = dyn_cast<IntegerAttr>(a)) return type = "int64_t", value = "int64_t(" + std::to_string(i.getInt()) + ")", true;
-    if (auto f = dyn_cast<FloatAttr>(a)) return type = "float", value = floatLiteral(Float32Type::get(program.getContext()), APFloat(static_cast<float>(f.getValueAsDouble()))).text, true;
-    if (auto t = dyn_cast<StringAttr>(a)) return type = "ortc_string", value = "ortc_string{\"" + escapeForString(t.getValue()) + "\", " + std::to_string(t.getValue().size()) + "}", true;
+    if (auto b = dyn_cast<BoolAttr>(a))
+      return type = "bool", value = b.getValue() ? "true" : "false", true;
+    if (auto i = dyn_cast<IntegerAttr>(a))
+      return type = "int64_t", value = "int64_t(" + std::to_string(i.getInt()) + ")", true;
+    if (auto f = dyn_cast<FloatAttr>(a))
+      return type = "float",
+             value = floatLiteral(Float32Type::get(program.getContext()),
+                                  APFloat(static_cast<float>(f.getValueAsDouble())))
+                         .text,
+             true;
+    if (auto t = dyn_cast<StringAttr>(a))
+      return type = "ortc_string",
+             value = "ortc_string{\"" + escapeForString(t.getValue()) + "\", " +
+                     std::to_string(t.getValue().size()) + "}",
+             true;
     return false;
   };
   std::string type, value;
   if (scalar(s.getValue(), type, value)) return args.push_back(value), true;
   SmallVector<Attribute> elements;
-  if (auto array = dyn_cast<ArrayAttr>(s.getValue())) elements.assign(array.begin(), array.end());
+  if (auto array = dyn_cast<ArrayAttr>(s.getValue()))
+    elements.assign(array.begin(), array.end());
   else if (auto ints = dyn_cast<DenseI64ArrayAttr>(s.getValue())) {
-    for (int64_t i : ints.asArrayRef()) elements.push_back(IntegerAttr::get(IntegerType::get(program.getContext(), 64), i));
+    for (int64_t i : ints.asArrayRef())
+      elements.push_back(IntegerAttr::get(IntegerType::get(program.getContext(), 64), i));
   } else if (auto floats = dyn_cast<DenseF32ArrayAttr>(s.getValue())) {
-    for (float f : floats.asArrayRef()) elements.push_back(FloatAttr::get(Float32Type::get(program.getContext()), f));
+    for (float f : floats.asArrayRef())
+      elements.push_back(FloatAttr::get(Float32Type::get(program.getContext()), f));
   } else {
     return false;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host program as C++: sizes, places of tensors, and launches of kernels in order. What fails returns a status. The
-// CPU's and CUDA's programs differ in where buffers are and how a kernel is started.
+// The host program as C++: sizes, places of tensors, and launches of kernels in order. What fails
+// returns a status. The CPU's and CUDA's programs differ in where buffers are and how a kernel is
+// started.
 #pragma once
 #include "codegen/common/CPrinter.h"
 #include "compiler/ops/AllOps.h"
@@ -9,7 +10,8 @@ namespace ortc::codegen {
 
 class CProgramPrinter : public CPrinter {
 public:
-  CProgramPrinter(Language language, mlir::func::FuncOp program, llvm::raw_ostream& os) : CPrinter(language, os), program(program) {}
+  CProgramPrinter(Language language, mlir::func::FuncOp program, llvm::raw_ostream& os)
+      : CPrinter(language, os), program(program) {}
 
   mlir::LogicalResult printBody();
   /// Definitions at the start of the function of what the body mentions: the dims.
@@ -28,7 +30,8 @@ protected:
   void returnOnFailure(const std::string& call);
   void bindDims();
   /// Pointers, sizes, scalars in the order of the kernel's parameters; failure after a diagnostic.
-  mlir::LogicalResult launchArguments(LaunchOp op, mlir::func::FuncOp kernel, llvm::SmallVectorImpl<std::string>& args);
+  mlir::LogicalResult launchArguments(LaunchOp op, mlir::func::FuncOp kernel,
+                                      llvm::SmallVectorImpl<std::string>& args);
 
   mlir::func::FuncOp program;
   std::vector<std::pair<std::string, int64_t>> dimNames;

@@ -13,7 +13,8 @@ static const OpRow kRows[] = {
 const OpRow* findOpRow(llvm::StringRef op) {
   static const llvm::StringMap<const OpRow*> rows = [] {
     llvm::StringMap<const OpRow*> m;
-    for (const OpRow& row : kRows) m[row.op] = &row;
+    for (const OpRow& row : kRows)
+      m[row.op] = &row;
     return m;
   }();
   return rows.lookup(op);

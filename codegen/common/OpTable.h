@@ -9,8 +9,9 @@ enum class Language { Cxx, Cuda, Wgsl, Js };
 
 struct OpRow {
   const char* op;
-  /// Per language: an infix or prefix operator ("+", "-"), the name of a function ("exp"), or "" for "not in this
-  /// language". A null entry is the C++ one. JavaScript (host programs only) has no column.
+  /// Per language: an infix or prefix operator ("+", "-"), the name of a function ("exp"), or ""
+  /// for "not in this language". A null entry is the C++ one. JavaScript (host programs only) has
+  /// no column.
   const char* text[3];
   const char* hint;   ///< what a temporary with this value is called
   const char* header; ///< of runtime_min/rt, that has the function

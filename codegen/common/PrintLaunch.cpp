@@ -16,7 +16,8 @@ Expr Printer::launchCount(Operation* launch, func::FuncOp kernel, scf::ParallelO
   for (auto [arg, operand] : llvm::zip(kernel.getArguments(), launch->getOperands()))
     if (!isa<MemRefType>(arg.getType())) bind(arg, expr(operand));
   SetVector<Operation*> slice;
-  for (ValueRange values : {ValueRange(loop.getLowerBound()), ValueRange(loop.getUpperBound()), ValueRange(loop.getStep())})
+  for (ValueRange values : {ValueRange(loop.getLowerBound()), ValueRange(loop.getUpperBound()),
+                            ValueRange(loop.getStep())})
     for (Value v : values)
       if (Operation* def = v.getDefiningOp()) {
         getBackwardSlice(def, &slice);
@@ -24,12 +25,19 @@ Expr Printer::launchCount(Operation* launch, func::FuncOp kernel, scf::ParallelO
       }
   for (Operation& o : kernel.getBody().front()) {
     if (!slice.contains(&o)) continue;
-    if (auto dim = dyn_cast<memref::DimOp>(&o)) { // a size of a buffer, from its place in the program
+    if (auto dim =
+            dyn_cast<memref::DimOp>(&o)) { // a size of a buffer, from its place in the program
       auto source = dyn_cast<BlockArgument>(dim.getSource());
-      OpFoldResult size = source && dim.getConstantIndex() ? programSize(launch->getOperand(source.getArgNumber()), *dim.getConstantIndex()) : OpFoldResult();
-      if (auto v = dyn_cast_or_null<Value>(size)) bind(dim, expr(v));
-      else if (size) bind(dim, integer(cast<IntegerAttr>(cast<Attribute>(size)).getInt()));
-      else (void)unsupported(launch, "the extent of its loop is not known to the host");
+      OpFoldResult size =
+          source && dim.getConstantIndex()
+              ? programSize(launch->getOperand(source.getArgNumber()), *dim.getConstantIndex())
+              : OpFoldResult();
+      if (auto v = dyn_cast_or_null<Value>(size))
+        bind(dim, expr(v));
+      else if (size)
+        bind(dim, integer(cast<IntegerAttr>(cast<Attribute>(size)).getInt()));
+      else
+        (void)unsupported(launch, "the extent of its loop is not known to the host");
       continue;
     }
     if (mayWrite(&o) || isa<memref::LoadOp>(&o)) {
@@ -41,7 +49,8 @@ Expr Printer::launchCount(Operation* launch, func::FuncOp kernel, scf::ParallelO
   }
   Expr total = integer(1);
   for (unsigned d = 0; d < loop.getNumLoops(); ++d) {
-    Expr lower = expr(loop.getLowerBound()[d]), upper = expr(loop.getUpperBound()[d]), step = expr(loop.getStep()[d]);
+    Expr lower = expr(loop.getLowerBound()[d]), upper = expr(loop.getUpperBound()[d]),
+         step = expr(loop.getStep()[d]);
     Expr length = codegen::isInteger(lower, 0) ? upper : binary("-", upper, lower);
     if (!codegen::isInteger(step, 1)) length = divideSizes(length, step, true);
     total = product(total, length);
@@ -60,12 +69,16 @@ SmallVector<Expr> Printer::launchGrid(Operation* launch, func::FuncOp kernel) {
     if (arg.getType().isIndex()) scalars.push_back(expr(operand));
   std::function<Expr(AffineExpr, unsigned)> affine = [&](AffineExpr e, unsigned numDims) -> Expr {
     if (auto c = dyn_cast<AffineConstantExpr>(e)) return integer(c.getValue());
-    unsigned at = isa<AffineDimExpr>(e) ? cast<AffineDimExpr>(e).getPosition() : isa<AffineSymbolExpr>(e) ? numDims + cast<AffineSymbolExpr>(e).getPosition() : 0;
-    if (isa<AffineDimExpr, AffineSymbolExpr>(e)) return at < scalars.size() ? scalars[at] : Expr{"<<unknown size>>"};
+    unsigned at = isa<AffineDimExpr>(e)      ? cast<AffineDimExpr>(e).getPosition()
+                  : isa<AffineSymbolExpr>(e) ? numDims + cast<AffineSymbolExpr>(e).getPosition()
+                                             : 0;
+    if (isa<AffineDimExpr, AffineSymbolExpr>(e))
+      return at < scalars.size() ? scalars[at] : Expr{"<<unknown size>>"};
     auto b = cast<AffineBinaryOpExpr>(e);
     Expr x = affine(b.getLHS(), numDims), y = affine(b.getRHS(), numDims);
     int64_t i, j;
-    bool constant = x.isInteger && y.isInteger && !StringRef(x.text).getAsInteger(10, i) && !StringRef(y.text).getAsInteger(10, j) && j != 0;
+    bool constant = x.isInteger && y.isInteger && !StringRef(x.text).getAsInteger(10, i) &&
+                    !StringRef(y.text).getAsInteger(10, j) && j != 0;
     switch (b.getKind()) {
     case AffineExprKind::Add: return sum(x, y);
     case AffineExprKind::Mul: return product(x, y);
@@ -84,15 +97,31 @@ SmallVector<Expr> Printer::launchGrid(Operation* launch, func::FuncOp kernel) {
 /// Bytes of an element of ONNX's type; 0 when it is none that devices know.
 static int64_t dtypeBytes(int64_t dtype) {
   switch (dtype) {
-  case 2: case 3: case 9: case 17: case 18: case 19: case 20: case 24: return 1;
-  case 4: case 5: case 10: case 16: return 2;
-  case 1: case 6: case 12: return 4;
-  case 7: case 11: case 13: case 14: return 8;
+  case 2:
+  case 3:
+  case 9:
+  case 17:
+  case 18:
+  case 19:
+  case 20:
+  case 24: return 1;
+  case 4:
+  case 5:
+  case 10:
+  case 16: return 2;
+  case 1:
+  case 6:
+  case 12: return 4;
+  case 7:
+  case 11:
+  case 13:
+  case 14: return 8;
   default: return 0;
   }
 }
 
-LogicalResult Printer::bufferBytes(func::FuncOp program, llvm::function_ref<Expr(StringRef)> dimText, Expr& arena,
+LogicalResult Printer::bufferBytes(func::FuncOp program,
+                                   llvm::function_ref<Expr(StringRef)> dimText, Expr& arena,
                                    SmallVectorImpl<Expr>& inputs, SmallVectorImpl<Expr>& outputs) {
   auto module = program->getParentOfType<ModuleOp>();
   std::function<bool(Value)> follows = [&](Value v) -> bool {
@@ -105,7 +134,8 @@ LogicalResult Printer::bufferBytes(func::FuncOp program, llvm::function_ref<Expr
   SetVector<Operation*> needed;
   std::function<void(Value)> collect = [&](Value v) {
     Operation* op = v.getDefiningOp();
-    for (Value operand : op->getOperands()) collect(operand);
+    for (Value operand : op->getOperands())
+      collect(operand);
     needed.insert(op);
   };
   Value arenaValue;
@@ -127,25 +157,36 @@ LogicalResult Printer::bufferBytes(func::FuncOp program, llvm::function_ref<Expr
       auto dtype = io.getAs<IntegerAttr>("dtype");
       auto name = io.getAs<StringAttr>("name");
       Expr bytes = integer(dtype ? dtypeBytes(dtype.getInt()) : 0);
-      if (codegen::isInteger(bytes, 0)) return program.emitError() << "input '" << (name ? name.getValue() : "") << "' has a type that this target does not have";
+      if (codegen::isInteger(bytes, 0))
+        return program.emitError() << "input '" << (name ? name.getValue() : "")
+                                   << "' has a type that this target does not have";
       if (auto dims = io.getAs<ArrayAttr>("dims"))
         for (Attribute d : dims) {
-          if (auto n = dyn_cast<IntegerAttr>(d)) bytes = product(bytes, integer(n.getInt()));
-          else if (auto dim = dyn_cast<StringAttr>(d)) bytes = product(bytes, dimText(dim.getValue()));
-          else return program.emitError() << "input '" << (name ? name.getValue() : "") << "' has a size without a name";
+          if (auto n = dyn_cast<IntegerAttr>(d))
+            bytes = product(bytes, integer(n.getInt()));
+          else if (auto dim = dyn_cast<StringAttr>(d))
+            bytes = product(bytes, dimText(dim.getValue()));
+          else
+            return program.emitError()
+                   << "input '" << (name ? name.getValue() : "") << "' has a size without a name";
         }
       inputs.push_back(bytes);
     }
   auto list = module->getAttrOfType<ArrayAttr>("ortc.outputs");
   for (unsigned i = 0; i < (list ? list.size() : 0); ++i) {
     OutputDimsOp op = dimsOf.lookup(i);
-    if (!op) return program.emitError() << "output " << i << " is nothing that this target can hold";
+    if (!op)
+      return program.emitError() << "output " << i << " is nothing that this target can hold";
     Expr bytes = integer(op.getElementBytes());
     for (Value v : op.getSizes()) {
       int64_t most = indexRange(v).second;
-      if (follows(v)) bytes = product(bytes, expr(v));
-      else if (most <= (int64_t(1) << 40)) bytes = product(bytes, integer(most));
-      else return op.emitError() << "the size of output " << i << " depends on data and has no bound, which this target needs";
+      if (follows(v))
+        bytes = product(bytes, expr(v));
+      else if (most <= (int64_t(1) << 40))
+        bytes = product(bytes, integer(most));
+      else
+        return op.emitError() << "the size of output " << i
+                              << " depends on data and has no bound, which this target needs";
     }
     outputs.push_back(bytes);
   }

@@ -22,7 +22,9 @@ std::string Printer::loopName(Value induction, Operation* loop, unsigned number,
   auto fromLoc = [&](Location l) {
     if (auto loc = dyn_cast<NameLoc>(l)) {
       StringRef s = loc.getName().getValue();
-      if (wish.empty() && !s.empty() && s.size() < 16 && llvm::all_of(s, [](char c) { return llvm::isAlnum(c) || c == '_'; })) wish = s.str();
+      if (wish.empty() && !s.empty() && s.size() < 16 &&
+          llvm::all_of(s, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+        wish = s.str();
     }
   };
   fromLoc(induction.getLoc());
@@ -49,26 +51,32 @@ static std::string carriedName(Value yielded) {
       .Cases("arith.maximumf", "arith.maxnumf", "arith.maxsi", "arith.maxui", "largest")
       .Cases("arith.minimumf", "arith.minnumf", "arith.minsi", "arith.minui", "smallest")
       .Cases("arith.andi", "arith.ori", "holds")
-      .Default("state").str();
+      .Default("state")
+      .str();
 }
 
 LogicalResult Printer::printFor(scf::ForOp op) {
   SmallVector<std::string> carried;
   auto yield = cast<scf::YieldOp>(op.getBody()->getTerminator());
   auto outer = dyn_cast<scf::ForOp>(op->getParentOp());
-  for (auto [i, arg, init, result, next] : llvm::enumerate(op.getRegionIterArgs(), op.getInitArgs(), op.getResults(), yield.getOperands())) {
+  for (auto [i, arg, init, result, next] : llvm::enumerate(op.getRegionIterArgs(), op.getInitArgs(),
+                                                           op.getResults(), yield.getOperands())) {
     std::string name;
-    // The outer loop's variable goes through this loop unchanged before and after: it is one variable.
-    if (auto from = dyn_cast<BlockArgument>(init); outer && from && from.getOwner() == outer.getBody() && from.hasOneUse() &&
-                                                   from.getArgNumber() > 0 && result.hasOneUse()) {
+    // The outer loop's variable goes through this loop unchanged before and after: it is one
+    // variable.
+    if (auto from = dyn_cast<BlockArgument>(init);
+        outer && from && from.getOwner() == outer.getBody() && from.hasOneUse() &&
+        from.getArgNumber() > 0 && result.hasOneUse()) {
       OpOperand& use = *result.use_begin();
-      if (use.getOwner() == outer.getBody()->getTerminator() && use.getOperandNumber() == from.getArgNumber() - 1)
+      if (use.getOwner() == outer.getBody()->getTerminator() &&
+          use.getOperandNumber() == from.getArgNumber() - 1)
         name = text(from);
     }
     if (name.empty()) {
       Value deep = next; // through nested loops
       while (auto inner = deep.getDefiningOp<scf::ForOp>())
-        deep = cast<scf::YieldOp>(inner.getBody()->getTerminator()).getOperand(cast<OpResult>(deep).getResultNumber());
+        deep = cast<scf::YieldOp>(inner.getBody()->getTerminator())
+                   .getOperand(cast<OpResult>(deep).getResultNumber());
       std::string hint = hintFor(arg);
       name = names.fresh(hint.empty() ? carriedName(deep) : hint);
       w.line(varDecl(arg.getType(), name, text(init)));
@@ -80,7 +88,8 @@ LogicalResult Printer::printFor(scf::ForOp op) {
   size_t scope = names.mark();
   std::string iv = loopName(op.getInductionVar(), op, 0, 1);
   bind(op.getInductionVar(), {iv});
-  w.open(forHeader(op.getInductionVar().getType(), iv, expr(op.getLowerBound()), expr(op.getUpperBound()), expr(op.getStep())));
+  w.open(forHeader(op.getInductionVar().getType(), iv, expr(op.getLowerBound()),
+                   expr(op.getUpperBound()), expr(op.getStep())));
   ++loopDepth;
   LogicalResult r = printBlock(*op.getBody(), carried);
   --loopDepth;
@@ -106,8 +115,10 @@ static bool isUsedBeforeWrites(Operation* op, Operation* user) {
 
 LogicalResult Printer::printIf(scf::IfOp op, bool isElse) {
   // A choice between two expressions.
-  if (hasConditionalExpr() && !isElse && op.getNumResults() == 1 && op.elseBlock() && !isa<VectorType>(op.getResult(0).getType()) &&
-      isExpressionBlock(*op.thenBlock(), inlinable) && isExpressionBlock(*op.elseBlock(), inlinable)) {
+  if (hasConditionalExpr() && !isElse && op.getNumResults() == 1 && op.elseBlock() &&
+      !isa<VectorType>(op.getResult(0).getType()) &&
+      isExpressionBlock(*op.thenBlock(), inlinable) &&
+      isExpressionBlock(*op.elseBlock(), inlinable)) {
     auto count = [](Block* b) { return std::distance(b->begin(), b->end()); };
     if (count(op.thenBlock()) + count(op.elseBlock()) <= 10) {
       llvm::SaveAndRestore inlineAll(forceInline, true);
@@ -117,7 +128,8 @@ LogicalResult Printer::printIf(scf::IfOp op, bool isElse) {
       Expr yes = expr(op.thenYield().getOperand(0)), no = expr(op.elseYield().getOperand(0));
       Expr e = conditional(expr(op.getCondition()), yes, no);
       // Right where it is used: no name.
-      if (op.getResult(0).hasOneUse() && isUsedBeforeWrites(op, *op.getResult(0).getUsers().begin())) {
+      if (op.getResult(0).hasOneUse() &&
+          isUsedBeforeWrites(op, *op.getResult(0).getUsers().begin())) {
         bind(op.getResult(0), e);
         return success();
       }
@@ -128,7 +140,8 @@ LogicalResult Printer::printIf(scf::IfOp op, bool isElse) {
     }
   }
   SmallVector<std::string> targets;
-  if (isElse) targets = yieldTargets.back();
+  if (isElse)
+    targets = yieldTargets.back();
   else
     for (Value r : op.getResults()) {
       std::string name = freshName(r, "chosen");
@@ -139,14 +152,17 @@ LogicalResult Printer::printIf(scf::IfOp op, bool isElse) {
   std::string head = "if (" + text(op.getCondition()) + ") {";
   isElse ? w.middle("} else " + head) : w.open(head);
   if (::mlir::failed(printBlock(*op.thenBlock(), targets))) return failure();
-  if (Block* other = op.elseBlock(); other && (other->getOperations().size() > 1 || op.getNumResults())) {
+  if (Block* other = op.elseBlock();
+      other && (other->getOperations().size() > 1 || op.getNumResults())) {
     // else { if ... } whose results go straight out: else if.
     auto nested = dyn_cast<scf::IfOp>(other->front());
     Operation* second = nested ? nested->getNextNode() : nullptr;
-    bool chain = nested && second == other->getTerminator() && nested.getResults() == second->getOperands() &&
+    bool chain = nested && second == other->getTerminator() &&
+                 nested.getResults() == second->getOperands() &&
                  (nested.getNumResults() == 0 || nested.elseBlock());
     if (chain) {
-      for (auto [r, t] : llvm::zip(nested.getResults(), targets)) bind(r, {t});
+      for (auto [r, t] : llvm::zip(nested.getResults(), targets))
+        bind(r, {t});
       yieldTargets.push_back(targets);
       LogicalResult r = printIf(nested, true);
       yieldTargets.pop_back();
@@ -164,7 +180,8 @@ LogicalResult Printer::printWhile(scf::WhileOp op) {
   auto condition = cast<scf::ConditionOp>(before.getTerminator());
   SmallVector<std::string> state, passed;
   auto yield = cast<scf::YieldOp>(after.getTerminator());
-  for (auto [arg, init, next] : llvm::zip(before.getArguments(), op.getInits(), yield.getOperands())) {
+  for (auto [arg, init, next] :
+       llvm::zip(before.getArguments(), op.getInits(), yield.getOperands())) {
     std::string name = names.fresh(hintFor(arg).empty() ? carriedName(next) : hintFor(arg));
     w.line(varDecl(arg.getType(), name, text(init)));
     bind(arg, {name});
@@ -172,7 +189,8 @@ LogicalResult Printer::printWhile(scf::WhileOp op) {
   }
   // Results that are the state itself need no variables of their own.
   SmallVector<bool> isState;
-  for (auto [i, value, arg, result] : llvm::enumerate(condition.getArgs(), after.getArguments(), op.getResults())) {
+  for (auto [i, value, arg, result] :
+       llvm::enumerate(condition.getArgs(), after.getArguments(), op.getResults())) {
     auto from = dyn_cast<BlockArgument>(value);
     bool same = from && from.getOwner() == &before && llvm::count(condition.getArgs(), value) == 1;
     std::string name = same ? state[from.getArgNumber()] : names.fresh("result");
@@ -182,17 +200,20 @@ LogicalResult Printer::printWhile(scf::WhileOp op) {
     bind(arg, {name});
     bind(result, {name});
   }
-  bool simple = isExpressionBlock(before, inlinable) && llvm::all_of(isState, [](bool b) { return b; });
+  bool simple =
+      isExpressionBlock(before, inlinable) && llvm::all_of(isState, [](bool b) { return b; });
   ++loopDepth;
   LogicalResult r = success();
   if (simple) {
     llvm::SaveAndRestore inlineAll(forceInline, true);
-    for (Operation& o : before.without_terminator()) r = success(succeeded(r) && succeeded(printOp(&o)));
+    for (Operation& o : before.without_terminator())
+      r = success(succeeded(r) && succeeded(printOp(&o)));
     w.open("while (" + text(condition.getCondition()) + ") {");
   } else {
     w.open(language == Language::Wgsl ? "loop {" : "for (;;) {");
     yieldTargets.emplace_back();
-    for (Operation& o : before.without_terminator()) r = success(succeeded(r) && succeeded(printOp(&o)));
+    for (Operation& o : before.without_terminator())
+      r = success(succeeded(r) && succeeded(printOp(&o)));
     yieldTargets.pop_back();
     // The condition is of the old values: name it when an assignment could change what it says.
     Expr c = expr(condition.getCondition());
@@ -230,7 +251,8 @@ LogicalResult Printer::printSwitch(scf::IndexSwitchOp op) {
     if (c) w.line("break;");
     w.close();
   };
-  for (auto [value, region] : llvm::zip(op.getCases(), op.getCaseRegions())) arm("case " + Twine(value), region);
+  for (auto [value, region] : llvm::zip(op.getCases(), op.getCaseRegions()))
+    arm("case " + Twine(value), region);
   arm("default", op.getDefaultRegion());
   w.line("}");
   return r;
@@ -243,13 +265,15 @@ LogicalResult Printer::printParallel(scf::ParallelOp op) {
   for (unsigned d = 0; d < n; ++d) {
     Value iv = op.getInductionVars()[d];
     std::string name = loopName(iv, op, d, n);
-    w.open(forHeader(iv.getType(), name, expr(op.getLowerBound()[d]), expr(op.getUpperBound()[d]), expr(op.getStep()[d])));
+    w.open(forHeader(iv.getType(), name, expr(op.getLowerBound()[d]), expr(op.getUpperBound()[d]),
+                     expr(op.getStep()[d])));
     bind(iv, {name});
   }
   loopDepth += n;
   LogicalResult r = printBlock(*op.getBody(), {});
   loopDepth -= n;
-  for (unsigned d = 0; d < n; ++d) w.close();
+  for (unsigned d = 0; d < n; ++d)
+    w.close();
   names.release(scope);
   return r;
 }
@@ -275,7 +299,8 @@ void Printer::loopNest(ArrayRef<Expr> sizes, llvm::function_ref<void(ArrayRef<Ex
     ivs.push_back({name});
   }
   body(ivs);
-  while (opened--) w.close();
+  while (opened--)
+    w.close();
   names.release(scope);
 }
 

@@ -18,12 +18,15 @@ void Printer::setDenseStrides(Layout& layout) {
   }
 }
 
-Layout Printer::sourceLayout(MemRefType type, StringRef base, ArrayRef<Expr> dynamicSizes, ArrayRef<Expr> dynamicStrides) {
+Layout Printer::sourceLayout(MemRefType type, StringRef base, ArrayRef<Expr> dynamicSizes,
+                             ArrayRef<Expr> dynamicStrides) {
   Layout l;
   l.base = base.str();
   unsigned k = 0;
   for (int64_t d : type.getShape())
-    l.sizes.push_back(!ShapedType::isDynamic(d) ? integer(d) : k < dynamicSizes.size() ? dynamicSizes[k++] : Expr{});
+    l.sizes.push_back(!ShapedType::isDynamic(d) ? integer(d)
+                      : k < dynamicSizes.size() ? dynamicSizes[k++]
+                                                : Expr{});
   if (type.getLayout().isIdentity()) {
     setDenseStrides(l);
     return l;
@@ -38,7 +41,9 @@ Layout Printer::sourceLayout(MemRefType type, StringRef base, ArrayRef<Expr> dyn
   }
   k = 0;
   for (int64_t s : strides)
-    l.strides.push_back(!ShapedType::isDynamic(s) ? integer(s) : k < dynamicStrides.size() ? dynamicStrides[k++] : Expr{"<<unknown stride>>"});
+    l.strides.push_back(!ShapedType::isDynamic(s)   ? integer(s)
+                        : k < dynamicStrides.size() ? dynamicStrides[k++]
+                                                    : Expr{"<<unknown stride>>"});
   return l;
 }
 
@@ -57,13 +62,15 @@ Expr Printer::linearIndex(const Layout& layout, ArrayRef<Expr> indices, bool rel
       e = isInteger(e, 0) ? term : sum(e, term);
     }
   }
-  if (!relative && !isInteger(layout.offset, 0)) e = isInteger(e, 0) ? layout.offset : sum(layout.offset, e);
+  if (!relative && !isInteger(layout.offset, 0))
+    e = isInteger(e, 0) ? layout.offset : sum(layout.offset, e);
   return e;
 }
 
 Expr Printer::linearIndex(const Layout& layout, ValueRange indices) {
   SmallVector<Expr> texts;
-  for (Value v : indices) texts.push_back(expr(v));
+  for (Value v : indices)
+    texts.push_back(expr(v));
   return linearIndex(layout, texts);
 }
 
@@ -71,11 +78,14 @@ Expr Printer::loadElement(Operation*, const Layout& layout, const Expr& index, T
   return {layout.base + "[" + index.text + "]"};
 }
 
-std::string Printer::storeElement(Operation*, const Layout& layout, const Expr& index, const Expr& value, Type) {
+std::string Printer::storeElement(Operation*, const Layout& layout, const Expr& index,
+                                  const Expr& value, Type) {
   return layout.base + "[" + index.text + "] = " + value.text + ";";
 }
 
-void Printer::declareView(Value view, Layout layout, StringRef) { layouts[view] = std::move(layout); }
+void Printer::declareView(Value view, Layout layout, StringRef) {
+  layouts[view] = std::move(layout);
+}
 
 LogicalResult Printer::printSubview(memref::SubViewOp op) {
   const Layout source = layoutOf(op.getSource());
@@ -84,7 +94,8 @@ LogicalResult Printer::printSubview(memref::SubViewOp op) {
     return expr(cast<Value>(x));
   };
   SmallVector<Expr> offsets;
-  for (OpFoldResult o : op.getMixedOffsets()) offsets.push_back(asExpr(o));
+  for (OpFoldResult o : op.getMixedOffsets())
+    offsets.push_back(asExpr(o));
   Layout l;
   l.base = source.base;
   l.constant = source.constant;
@@ -100,9 +111,11 @@ LogicalResult Printer::printSubview(memref::SubViewOp op) {
   SmallVector<Expr> dense = l.strides;
   Layout test = l;
   setDenseStrides(test);
-  l.identity = llvm::all_of(llvm::zip(dense, test.strides), [](auto p) { return std::get<0>(p).text == std::get<1>(p).text; });
+  l.identity = llvm::all_of(llvm::zip(dense, test.strides),
+                            [](auto p) { return std::get<0>(p).text == std::get<1>(p).text; });
   std::string hint = hintFor(op.getResult());
-  declareView(op.getResult(), std::move(l), hint == "at" || hint.empty() ? source.base + "_part" : hint);
+  declareView(op.getResult(), std::move(l),
+              hint == "at" || hint.empty() ? source.base + "_part" : hint);
   return success();
 }
 
@@ -116,7 +129,9 @@ LogicalResult Printer::printCopy(memref::CopyOp op) {
   return success();
 }
 
-LogicalResult Printer::printAlloca(Operation* op, MemRefType) { return unsupported(op); }
+LogicalResult Printer::printAlloca(Operation* op, MemRefType) {
+  return unsupported(op);
+}
 
 LogicalResult Printer::printMemRefOp(Operation* op, bool& handled) {
   auto asExpr = [&](OpFoldResult x) {
@@ -131,7 +146,8 @@ LogicalResult Printer::printMemRefOp(Operation* op, bool& handled) {
       })
       .Case([&](memref::StoreOp store) {
         const Layout& l = layoutOf(store.getMemRef());
-        w.line(storeElement(op, l, linearIndex(l, store.getIndices()), expr(store.getValue()), store.getValue().getType()));
+        w.line(storeElement(op, l, linearIndex(l, store.getIndices()), expr(store.getValue()),
+                            store.getValue().getType()));
         return success();
       })
       .Case([&](memref::DimOp dim) {
@@ -162,8 +178,10 @@ LogicalResult Printer::printMemRefOp(Operation* op, bool& handled) {
         const Layout source = layoutOf(view.getSource());
         l.base = source.base, l.constant = source.constant, l.identity = false;
         l.offset = asExpr(view.getMixedOffsets()[0]);
-        for (OpFoldResult s : view.getMixedSizes()) l.sizes.push_back(asExpr(s));
-        for (OpFoldResult s : view.getMixedStrides()) l.strides.push_back(asExpr(s));
+        for (OpFoldResult s : view.getMixedSizes())
+          l.sizes.push_back(asExpr(s));
+        for (OpFoldResult s : view.getMixedStrides())
+          l.strides.push_back(asExpr(s));
         if (view.getType().getLayout().isIdentity()) setDenseStrides(l);
         declareView(view, std::move(l), source.base + "_view");
         return success();
@@ -174,7 +192,8 @@ LogicalResult Printer::printMemRefOp(Operation* op, bool& handled) {
         l.sizes.clear(), l.strides.clear();
         for (auto group : view.getReassociationIndices()) {
           Expr size = integer(1);
-          for (int64_t d : group) size = product(size, source.sizes[d]);
+          for (int64_t d : group)
+            size = product(size, source.sizes[d]);
           l.sizes.push_back(size);
           l.strides.push_back(source.strides[group.back()]);
         }
@@ -187,7 +206,8 @@ LogicalResult Printer::printMemRefOp(Operation* op, bool& handled) {
         Layout l = source;
         l.sizes.clear(), l.strides.clear();
         Builder b(op->getContext());
-        SmallVector<OpFoldResult> sizes = getMixedValues(view.getStaticOutputShape(), view.getOutputShape(), b);
+        SmallVector<OpFoldResult> sizes =
+            getMixedValues(view.getStaticOutputShape(), view.getOutputShape(), b);
         for (auto [s, group] : llvm::enumerate(view.getReassociationIndices())) {
           Expr stride = source.strides[s];
           SmallVector<Expr> strides(group.size());
@@ -205,7 +225,8 @@ LogicalResult Printer::printMemRefOp(Operation* op, bool& handled) {
         return success();
       })
       .Case([&](memref::AllocaOp alloca) {
-        if (alloca.getType().getNumDynamicDims()) return unsupported(op, "the size of a local array must be constant");
+        if (alloca.getType().getNumDynamicDims())
+          return unsupported(op, "the size of a local array must be constant");
         return printAlloca(op, alloca.getType());
       })
       .Case([&](memref::CopyOp copy) { return printCopy(copy); })

@@ -25,26 +25,32 @@ LogicalResult Printer::printOp(Operation* op) {
   return llvm::TypeSwitch<Operation*, LogicalResult>(op)
       .Case([&](arith::ConstantOp c) {
         Attribute value = c.getValue();
-        if (auto b = dyn_cast<IntegerAttr>(value)) bind(c, integerLiteral(c.getType(), b.getValue()));
-        else if (auto f = dyn_cast<FloatAttr>(value)) bind(c, floatLiteral(cast<FloatType>(c.getType()), f.getValue()));
-        else return unsupported(op, "a constant of this type");
+        if (auto b = dyn_cast<IntegerAttr>(value))
+          bind(c, integerLiteral(c.getType(), b.getValue()));
+        else if (auto f = dyn_cast<FloatAttr>(value))
+          bind(c, floatLiteral(cast<FloatType>(c.getType()), f.getValue()));
+        else
+          return unsupported(op, "a constant of this type");
         return success();
       })
       .Case([&](arith::CmpFOp c) { return define(op, compareFloats(c)), success(); })
       .Case([&](arith::CmpIOp c) { return define(op, compareIntegers(c)), success(); })
       .Case([&](arith::SelectOp s) {
-        define(op, selectExpr(s.getType(), expr(s.getCondition()), expr(s.getTrueValue()), expr(s.getFalseValue())));
+        define(op, selectExpr(s.getType(), expr(s.getCondition()), expr(s.getTrueValue()),
+                              expr(s.getFalseValue())));
         return success();
       })
-      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-            arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
-            arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp, arith::MaxUIOp, arith::MinUIOp>([&](Operation*) {
+      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp,
+            arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+            arith::FloorDivSIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::ShLIOp,
+            arith::ShRSIOp, arith::ShRUIOp, arith::MaxUIOp, arith::MinUIOp>([&](Operation*) {
         Expr e = integerOp(op);
         if (e.text.empty()) return unsupported(op);
         return define(op, std::move(e)), success();
       })
-      .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
-            arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp, arith::IndexCastOp, arith::IndexCastUIOp>([&](Operation*) {
+      .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
+            arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp,
+            arith::IndexCastOp, arith::IndexCastUIOp>([&](Operation*) {
         Expr e = castOp(op);
         if (e.text.empty()) return unsupported(op);
         // A cast to the same spelling is no code.
@@ -56,12 +62,16 @@ LogicalResult Printer::printOp(Operation* op) {
       .Case([&](scf::WhileOp o) { return printWhile(o); })
       .Case([&](scf::IndexSwitchOp o) { return printSwitch(o); })
       .Case([&](scf::ParallelOp o) { return printParallel(o); })
-      .Case([&](scf::ReduceOp r) { return r.getNumOperands() ? unsupported(op, "parallel reductions") : success(); })
+      .Case([&](scf::ReduceOp r) {
+        return r.getNumOperands() ? unsupported(op, "parallel reductions") : success();
+      })
       .Case([&](scf::YieldOp y) {
         if (y.getNumOperands()) assign(yieldTargets.back(), y.getOperands());
         return success();
       })
-      .Case([&](func::ReturnOp r) { return r.getNumOperands() ? unsupported(op, "kernels return nothing") : success(); })
+      .Case([&](func::ReturnOp r) {
+        return r.getNumOperands() ? unsupported(op, "kernels return nothing") : success();
+      })
       .Default([&](Operation*) { return unsupported(op); });
 }
 
@@ -73,7 +83,8 @@ Expr Printer::tableOp(Operation* op, const OpRow& row) {
     return binary(s, expr(op->getOperand(0)), expr(op->getOperand(1)));
   }
   SmallVector<std::string> args;
-  for (Value v : op->getOperands()) args.push_back(text(v));
+  for (Value v : op->getOperands())
+    args.push_back(text(v));
   return call(s, args);
 }
 
@@ -113,7 +124,8 @@ Expr Printer::compareIntegers(arith::CmpIOp op) {
   Type type = op.getLhs().getType();
   // i1: as signed numbers true is -1; unsigned it is 1, which is also how C++ compares bools.
   if (elementOf(type).isInteger(1) && p >= 2 && p <= 5) std::swap(a, b);
-  if (p >= 6 && !(isNonNegative(op.getLhs()) && isNonNegative(op.getRhs())) && !elementOf(type).isInteger(1))
+  if (p >= 6 && !(isNonNegative(op.getLhs()) && isNonNegative(op.getRhs())) &&
+      !elementOf(type).isInteger(1))
     a = unsignedCast(type, a), b = unsignedCast(type, b);
   return binary(spelling[p], a, b);
 }
@@ -134,7 +146,8 @@ Expr Printer::integerOp(Operation* op) {
   if (isa<arith::AddIOp>(op)) return sum(a, b);
   if (isa<arith::SubIOp>(op)) return binary("-", a, b);
   if (isa<arith::MulIOp>(op)) return product(a, b);
-  if (isa<arith::DivSIOp>(op) || (isa<arith::DivUIOp, arith::FloorDivSIOp>(op) && plain)) return binary("/", a, b);
+  if (isa<arith::DivSIOp>(op) || (isa<arith::DivUIOp, arith::FloorDivSIOp>(op) && plain))
+    return binary("/", a, b);
   if (isa<arith::RemSIOp>(op) || (isa<arith::RemUIOp>(op) && plain)) return binary("%", a, b);
   if (isa<arith::AndIOp>(op)) return binary("&", a, b);
   if (isa<arith::OrIOp>(op)) return binary("|", a, b);

@@ -10,14 +10,19 @@ using namespace mlir;
 
 namespace ortc::codegen {
 
-bool isScalarBool(Type type) { return type.isInteger(1); }
-Type elementOf(Type type) { return getElementTypeOrSelf(type); }
+bool isScalarBool(Type type) {
+  return type.isInteger(1);
+}
+Type elementOf(Type type) {
+  return getElementTypeOrSelf(type);
+}
 
 /// Expressions longer than this get a name.
 constexpr size_t kInlineLimit = 64;
 
 static bool isRead(Operation* op) {
-  return isa<memref::LoadOp, vector::LoadOp, vector::MaskedLoadOp, vector::GatherOp, vector::TransferReadOp>(op);
+  return isa<memref::LoadOp, vector::LoadOp, vector::MaskedLoadOp, vector::GatherOp,
+             vector::TransferReadOp>(op);
 }
 
 bool mayWrite(Operation* op) {
@@ -25,7 +30,9 @@ bool mayWrite(Operation* op) {
   if (isa<memref::SubViewOp, memref::CastOp, memref::DimOp, BufferOp>(op)) return false;
   auto effects = getEffectsRecursively(op);
   if (!effects) return true;
-  return llvm::any_of(*effects, [](const MemoryEffects::EffectInstance& e) { return isa<MemoryEffects::Write>(e.getEffect()); });
+  return llvm::any_of(*effects, [](const MemoryEffects::EffectInstance& e) {
+    return isa<MemoryEffects::Write>(e.getEffect());
+  });
 }
 
 /// Ops whose text mentions an operand more than once.
@@ -34,8 +41,9 @@ static bool repeatsOperand(Operation* user, Value operand) {
     using P = arith::CmpFPredicate;
     return llvm::is_contained({P::ONE, P::UEQ, P::ORD, P::UNO}, cmp.getPredicate());
   }
-  return isa<memref::SubViewOp, memref::ReinterpretCastOp, memref::ViewOp, BufferOp, vector::FromElementsOp, scf::ParallelOp,
-             CallTemplateOp, memref::CopyOp, memref::AllocaOp, memref::AllocOp>(user);
+  return isa<memref::SubViewOp, memref::ReinterpretCastOp, memref::ViewOp, BufferOp,
+             vector::FromElementsOp, scf::ParallelOp, CallTemplateOp, memref::CopyOp,
+             memref::AllocaOp, memref::AllocOp>(user);
 }
 
 void Printer::analyze(Region& region) {
@@ -43,7 +51,7 @@ void Printer::analyze(Region& region) {
     llvm::DenseMap<Operation*, Operation*> root; // the statement that an inlined op ends up in
     llvm::DenseMap<Operation*, unsigned> number;
     llvm::DenseSet<Operation*> bounds; // ops that become part of the head of a loop
-    SmallVector<unsigned> writes; // prefix count of writing ops
+    SmallVector<unsigned> writes;      // prefix count of writing ops
     unsigned n = 0, count = 0;
     for (Operation& op : *block) {
       number[&op] = n++;
@@ -51,7 +59,8 @@ void Printer::analyze(Region& region) {
       count += mayWrite(&op);
     }
     for (Operation& op : llvm::reverse(*block)) {
-      if (op.getNumResults() != 1 || op.getNumRegions() != 0 || !op.getResult(0).hasOneUse()) continue;
+      if (op.getNumResults() != 1 || op.getNumRegions() != 0 || !op.getResult(0).hasOneUse())
+        continue;
       if (isa<MemRefType>(op.getResult(0).getType())) continue;
       bool pure = isMemoryEffectFree(&op), read = isRead(&op);
       if (!pure && !read) continue;
@@ -87,7 +96,8 @@ Layout& Printer::layoutOf(Value memref) {
   auto it = layouts.find(memref);
   if (it != layouts.end()) return it->second;
   hasFailed = true;
-  emitError(memref.getLoc()) << "cannot print an access to a memref: its definition was not printed";
+  emitError(memref.getLoc())
+      << "cannot print an access to a memref: its definition was not printed";
   Layout& l = layouts[memref];
   l.base = "<<unsupported memref>>";
   l.sizes.assign(cast<MemRefType>(memref.getType()).getRank(), integer(0));
@@ -95,14 +105,16 @@ Layout& Printer::layoutOf(Value memref) {
   return l;
 }
 
-/// A name written by earlier stages: attribute ortc.name, or a location that is a plain identifier (locations of nodes
-/// are sentences).
+/// A name written by earlier stages: attribute ortc.name, or a location that is a plain identifier
+/// (locations of nodes are sentences).
 std::string givenName(Operation* op) {
   if (!op) return "";
   if (auto name = op->getAttrOfType<StringAttr>("ortc.name")) return name.str();
   if (auto loc = dyn_cast<NameLoc>(op->getLoc())) {
     StringRef s = loc.getName().getValue();
-    if (!s.empty() && s.size() < 24 && llvm::all_of(s, [](char c) { return llvm::isAlnum(c) || c == '_'; })) return s.str();
+    if (!s.empty() && s.size() < 24 &&
+        llvm::all_of(s, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+      return s.str();
   }
   return "";
 }
@@ -113,16 +125,19 @@ std::string Printer::hintFor(Value value) {
   if (!op) return "";
   auto after = [&](Value memref, StringRef suffix) {
     auto it = layouts.find(memref);
-    return it == layouts.end() || it->second.base.size() > 20 ? std::string("value") : it->second.base + suffix.str();
+    return it == layouts.end() || it->second.base.size() > 20 ? std::string("value")
+                                                              : it->second.base + suffix.str();
   };
-  if (isa<memref::LoadOp, vector::LoadOp, vector::MaskedLoadOp>(op)) return after(op->getOperand(0), "_value");
+  if (isa<memref::LoadOp, vector::LoadOp, vector::MaskedLoadOp>(op))
+    return after(op->getOperand(0), "_value");
   if (isa<arith::CmpFOp, arith::CmpIOp>(op)) return "holds";
   if (isa<arith::SelectOp>(op)) return "chosen";
   if (value.getType().isIndex()) return "at";
   if (auto reduction = dyn_cast<vector::ReductionOp>(op)) return "total";
-  if (const OpRow* row = findOpRow(op->getName().getStringRef()); row && *row->hint) return row->hint;
-  if (isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
-          arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp>(op))
+  if (const OpRow* row = findOpRow(op->getName().getStringRef()); row && *row->hint)
+    return row->hint;
+  if (isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
+          arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp>(op))
     return "converted";
   return "";
 }
@@ -139,7 +154,8 @@ std::string Printer::freshName(Value value, StringRef fallback) {
 
 void Printer::define(Operation* op, Expr e) {
   Value result = op->getResult(0);
-  if (inlinable.contains(op) && (forceInline || e.text.size() <= kInlineLimit)) return bind(result, std::move(e));
+  if (inlinable.contains(op) && (forceInline || e.text.size() <= kInlineLimit))
+    return bind(result, std::move(e));
   if (result.use_empty()) return;
   std::string name = freshName(result, "");
   w.line(constDecl(result.getType(), name, e.text));
@@ -149,7 +165,8 @@ void Printer::define(Operation* op, Expr e) {
 LogicalResult Printer::unsupported(Operation* op, const Twine& why) {
   hasFailed = true;
   static const char* const languages[] = {"C++", "CUDA", "WGSL", "JavaScript"};
-  auto diag = op->emitError() << "cannot print '" << op->getName() << "' as " << languages[static_cast<int>(language)];
+  auto diag = op->emitError() << "cannot print '" << op->getName() << "' as "
+                              << languages[static_cast<int>(language)];
   if (std::string reason = why.str(); !reason.empty()) diag << ": " << reason;
   std::string mark = "<<unsupported " + op->getName().getStringRef().str() + ">>";
   w.line(mark);
@@ -166,12 +183,18 @@ LogicalResult Printer::unsupported(Operation* op, const Twine& why) {
 }
 
 void Printer::forward(Operation* op, Expr e) {
-  bool atom = llvm::all_of(e.text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '-'; });
-  if (atom || !e.lane.empty()) bind(op->getResult(0), std::move(e));
-  else define(op, std::move(e)); // more than a name: used several times, it would be computed several times
+  bool atom = llvm::all_of(
+      e.text, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '-'; });
+  if (atom || !e.lane.empty())
+    bind(op->getResult(0), std::move(e));
+  else
+    define(op, std::move(
+                   e)); // more than a name: used several times, it would be computed several times
 }
 
-Expr Printer::selectExpr(Type, const Expr& c, const Expr& yes, const Expr& no) { return conditional(c, yes, no); }
+Expr Printer::selectExpr(Type, const Expr& c, const Expr& yes, const Expr& no) {
+  return conditional(c, yes, no);
+}
 
 LogicalResult Printer::printBlock(Block& block, ArrayRef<std::string> yieldTo) {
   size_t scope = names.mark();
@@ -200,7 +223,8 @@ static bool hasOuterSum(StringRef text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '(' || text[i] == '[') ++depth;
     if (text[i] == ')' || text[i] == ']') --depth;
-    if (depth == 0 && (text.substr(i).starts_with(" + ") || text.substr(i).starts_with(" - "))) return true;
+    if (depth == 0 && (text.substr(i).starts_with(" + ") || text.substr(i).starts_with(" - ")))
+      return true;
   }
   return false;
 }
@@ -208,10 +232,12 @@ static bool hasOuterSum(StringRef text) {
 void Printer::assign(ArrayRef<std::string> targets, ValueRange values) {
   // All at once: a value that mentions a variable which an earlier line changes is computed first.
   SmallVector<std::string> texts;
-  for (Value v : values) texts.push_back(text(v));
+  for (Value v : values)
+    texts.push_back(text(v));
   for (unsigned j = 1; j < texts.size(); ++j) {
     bool changed = false;
-    for (unsigned i = 0; i < j; ++i) changed |= texts[i] != targets[i] && containsWord(texts[j], targets[i]);
+    for (unsigned i = 0; i < j; ++i)
+      changed |= texts[i] != targets[i] && containsWord(texts[j], targets[i]);
     if (!changed || texts[j] == targets[j]) continue;
     std::string name = names.fresh("next_" + targets[j]);
     w.line(constDecl(values[j].getType(), name, texts[j]));
@@ -241,19 +267,25 @@ bool Printer::isNonNegative(Value value, unsigned depth) {
              matchPattern(loop.getStep(), m_ConstantInt(&step)) && !step.isNegative();
     }
     if (auto loop = dyn_cast<scf::ParallelOp>(parent))
-      return arg.getArgNumber() < loop.getNumLoops() && isNonNegative(loop.getLowerBound()[arg.getArgNumber()], depth + 1);
+      return arg.getArgNumber() < loop.getNumLoops() &&
+             isNonNegative(loop.getLowerBound()[arg.getArgNumber()], depth + 1);
     return false;
   }
   Operation* op = value.getDefiningOp();
   APInt c;
   if (matchPattern(value, m_ConstantInt(&c))) return !c.isNegative();
-  if (isa<memref::DimOp, DimOp, gpu::ThreadIdOp, gpu::BlockIdOp, gpu::BlockDimOp, gpu::GridDimOp>(op)) return true;
+  if (isa<memref::DimOp, DimOp, gpu::ThreadIdOp, gpu::BlockIdOp, gpu::BlockDimOp, gpu::GridDimOp>(
+          op))
+    return true;
   if (!value.getType().isIndex()) return false;
-  if (isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp, arith::RemUIOp, arith::MinSIOp, arith::FloorDivSIOp,
-          arith::CeilDivSIOp, arith::MinUIOp>(op))
-    return isNonNegative(op->getOperand(0), depth + 1) && isNonNegative(op->getOperand(1), depth + 1);
+  if (isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::DivUIOp, arith::RemUIOp,
+          arith::MinSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp, arith::MinUIOp>(op))
+    return isNonNegative(op->getOperand(0), depth + 1) &&
+           isNonNegative(op->getOperand(1), depth + 1);
   if (isa<arith::RemSIOp>(op)) return isNonNegative(op->getOperand(0), depth + 1);
-  if (isa<arith::MaxSIOp>(op)) return isNonNegative(op->getOperand(0), depth + 1) || isNonNegative(op->getOperand(1), depth + 1);
+  if (isa<arith::MaxSIOp>(op))
+    return isNonNegative(op->getOperand(0), depth + 1) ||
+           isNonNegative(op->getOperand(1), depth + 1);
   return false;
 }
 

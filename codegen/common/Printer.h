@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The printer that all languages share: it walks structured IR (scf, arith, math, memref) and writes statements. Pure
-// values with one use become part of the expression that uses them; the others get a name. A language overrides how
-// things are spelled. It decides nothing about what is computed.
+// The printer that all languages share: it walks structured IR (scf, arith, math, memref) and
+// writes statements. Pure values with one use become part of the expression that uses them; the
+// others get a name. A language overrides how things are spelled. It decides nothing about what is
+// computed.
 #pragma once
 #include "codegen/common/Names.h"
 #include "codegen/common/OpTable.h"
@@ -33,23 +34,33 @@ public:
 protected:
   // What a language says.
   virtual std::string typeName(mlir::Type type) = 0;
-  virtual std::string elementTypeName(mlir::Type element) { return typeName(element); } ///< as it lies in memory
+  virtual std::string elementTypeName(mlir::Type element) {
+    return typeName(element);
+  } ///< as it lies in memory
   virtual std::string constDecl(mlir::Type type, llvm::StringRef name, llvm::StringRef init) = 0;
-  virtual std::string varDecl(mlir::Type type, llvm::StringRef name, llvm::StringRef init) = 0; ///< init may be empty
+  virtual std::string varDecl(mlir::Type type, llvm::StringRef name,
+                              llvm::StringRef init) = 0; ///< init may be empty
   virtual Expr floatLiteral(mlir::FloatType type, const llvm::APFloat& value) = 0;
   virtual Expr integerLiteral(mlir::Type type, const llvm::APInt& value) = 0;
   virtual Expr castTo(mlir::Type type, const Expr& e) = 0; ///< T(e)
   virtual Expr unsignedCast(mlir::Type type, const Expr& e) = 0;
   virtual Expr bitcastTo(mlir::Type type, const Expr& e) = 0;
   virtual Expr selectExpr(mlir::Type type, const Expr& c, const Expr& yes, const Expr& no);
-  virtual std::string forHeader(mlir::Type type, llvm::StringRef name, const Expr& lower, const Expr& upper, const Expr& step) = 0;
-  virtual Expr loadElement(mlir::Operation* op, const Layout& layout, const Expr& index, mlir::Type element);
-  virtual std::string storeElement(mlir::Operation* op, const Layout& layout, const Expr& index, const Expr& value, mlir::Type element);
+  virtual std::string forHeader(mlir::Type type, llvm::StringRef name, const Expr& lower,
+                                const Expr& upper, const Expr& step) = 0;
+  virtual Expr loadElement(mlir::Operation* op, const Layout& layout, const Expr& index,
+                           mlir::Type element);
+  virtual std::string storeElement(mlir::Operation* op, const Layout& layout, const Expr& index,
+                                   const Expr& value, mlir::Type element);
   /// An op that only this language knows, or spells its own way. nullopt: not handled.
-  virtual std::optional<mlir::LogicalResult> printSpecial(mlir::Operation* op) { return std::nullopt; }
+  virtual std::optional<mlir::LogicalResult> printSpecial(mlir::Operation* op) {
+    return std::nullopt;
+  }
   virtual Expr integerOp(mlir::Operation* op);
   virtual Expr castOp(mlir::Operation* op);
-  virtual Expr floatOperand(mlir::Value value) { return expr(value); } ///< as a number that can be computed with
+  virtual Expr floatOperand(mlir::Value value) {
+    return expr(value);
+  } ///< as a number that can be computed with
   virtual Expr compareFloats(mlir::arith::CmpFOp op);
   virtual Expr compareIntegers(mlir::arith::CmpIOp op);
   virtual Expr tableOp(mlir::Operation* op, const OpRow& row);
@@ -81,13 +92,16 @@ protected:
   // Launches, for host programs.
   /// How many iterations a kernel's parallel loop has, computed by the host from what it passes.
   Expr launchCount(mlir::Operation* launch, mlir::func::FuncOp kernel, mlir::scf::ParallelOp loop);
-  /// Blocks per dimension of a kernel that says them (ortc.grid: affine maps of its index arguments); empty after a
-  /// diagnostic.
+  /// Blocks per dimension of a kernel that says them (ortc.grid: affine maps of its index
+  /// arguments); empty after a diagnostic.
   llvm::SmallVector<Expr> launchGrid(mlir::Operation* launch, mlir::func::FuncOp kernel);
-  /// Bytes of the arena, of each input and of each output, from the dims alone; writes definitions of what they share.
-  /// Sizes that depend on data are taken at their bound. `dimText` spells a named dim. Failure comes with a diagnostic.
-  mlir::LogicalResult bufferBytes(mlir::func::FuncOp program, llvm::function_ref<Expr(llvm::StringRef)> dimText, Expr& arena,
-                                  llvm::SmallVectorImpl<Expr>& inputs, llvm::SmallVectorImpl<Expr>& outputs);
+  /// Bytes of the arena, of each input and of each output, from the dims alone; writes definitions
+  /// of what they share. Sizes that depend on data are taken at their bound. `dimText` spells a
+  /// named dim. Failure comes with a diagnostic.
+  mlir::LogicalResult bufferBytes(mlir::func::FuncOp program,
+                                  llvm::function_ref<Expr(llvm::StringRef)> dimText, Expr& arena,
+                                  llvm::SmallVectorImpl<Expr>& inputs,
+                                  llvm::SmallVectorImpl<Expr>& outputs);
   /// a / b of sizes, rounded down or up.
   virtual Expr divideSizes(const Expr& a, const Expr& b, bool up);
 
@@ -109,9 +123,10 @@ protected:
   mlir::LogicalResult printMemRefOp(mlir::Operation* op, bool& handled);
   /// `for` loops around `body`, one per size, from 0 on; gives the induction variables.
   void loopNest(llvm::ArrayRef<Expr> sizes, llvm::function_ref<void(llvm::ArrayRef<Expr>)> body);
-  std::string loopName(mlir::Value induction, mlir::Operation* loop, unsigned number, unsigned count);
-  Layout sourceLayout(mlir::MemRefType type, llvm::StringRef base, llvm::ArrayRef<Expr> dynamicSizes,
-                      llvm::ArrayRef<Expr> dynamicStrides = {});
+  std::string loopName(mlir::Value induction, mlir::Operation* loop, unsigned number,
+                       unsigned count);
+  Layout sourceLayout(mlir::MemRefType type, llvm::StringRef base,
+                      llvm::ArrayRef<Expr> dynamicSizes, llvm::ArrayRef<Expr> dynamicStrides = {});
 
   Writer w;
   Language language;

@@ -47,7 +47,8 @@ void printProvenance(func::FuncOp kernel, Writer& w) {
     if (!text.empty()) w.comment("node     " + text, 9);
   }
   if (Attribute tensors = kernel->getAttr("ortc.tensors")) {
-    if (auto text = dyn_cast<StringAttr>(tensors)) w.comment("tensors  " + text.str(), 9);
+    if (auto text = dyn_cast<StringAttr>(tensors))
+      w.comment("tensors  " + text.str(), 9);
     else if (auto list = dyn_cast<ArrayAttr>(tensors)) {
       std::string text;
       for (Attribute a : list)
@@ -65,7 +66,8 @@ std::string fileHeader(ModuleOp module) {
     return s ? s.getValue() : StringRef();
   };
   std::string producer = get("ortc.producer").empty() ? "ortc" : get("ortc.producer").str();
-  return escapeForComment(producer + ". Do not edit: generated from '" + get("ortc.name").str() + "'");
+  return escapeForComment(producer + ". Do not edit: generated from '" + get("ortc.name").str() +
+                          "'");
 }
 
 } // namespace ortc::codegen

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The comment above each kernel: which nodes of the model it computes, on what, and why it is this kernel.
+// The comment above each kernel: which nodes of the model it computes, on what, and why it is this
+// kernel.
 #pragma once
 #include "codegen/common/Text.h"
 #include "compiler/ir/Dialect.h"

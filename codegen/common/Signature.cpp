@@ -12,31 +12,39 @@ namespace ortc::codegen {
 bool isReadOnly(Value memref) {
   return llvm::all_of(memref.getUses(), [](OpOperand& use) {
     Operation* op = use.getOwner();
-    if (isa<memref::LoadOp, memref::DimOp, vector::LoadOp, vector::MaskedLoadOp, vector::GatherOp, vector::TransferReadOp,
-            memref::PrefetchOp, memref::AssumeAlignmentOp>(op))
+    if (isa<memref::LoadOp, memref::DimOp, vector::LoadOp, vector::MaskedLoadOp, vector::GatherOp,
+            vector::TransferReadOp, memref::PrefetchOp, memref::AssumeAlignmentOp>(op))
       return true;
-    if (auto copy = dyn_cast<memref::CopyOp>(op)) return copy.getSource() == use.get() && copy.getTarget() != use.get();
+    if (auto copy = dyn_cast<memref::CopyOp>(op))
+      return copy.getSource() == use.get() && copy.getTarget() != use.get();
     if (auto call = dyn_cast<CallTemplateOp>(op)) {
-      // Inside its epilogue the buffer is read by loads; as an argument it is written when the op says so.
+      // Inside its epilogue the buffer is read by loads; as an argument it is written when the op
+      // says so.
       auto writes = call->getAttrOfType<ArrayAttr>("writes");
       StringRef name = cast<StringAttr>(call.getArgNames()[use.getOperandNumber()]).getValue();
-      if (writes) return llvm::none_of(writes, [&](Attribute a) { return cast<StringAttr>(a).getValue() == name; });
-      return !(name == "c" || name == "y" || name == "out" || name == "output" || name == "scratch" || name == "workspace");
+      if (writes)
+        return llvm::none_of(writes,
+                             [&](Attribute a) { return cast<StringAttr>(a).getValue() == name; });
+      return !(name == "c" || name == "y" || name == "out" || name == "output" ||
+               name == "scratch" || name == "workspace");
     }
-    if (auto view = dyn_cast<ViewLikeOpInterface>(op)) return view.getViewSource() == use.get() && isReadOnly(op->getResult(0));
+    if (auto view = dyn_cast<ViewLikeOpInterface>(op))
+      return view.getViewSource() == use.get() && isReadOnly(op->getResult(0));
     if (isa<memref::MemorySpaceCastOp>(op)) return isReadOnly(op->getResult(0));
     return false;
   });
 }
 
-/// Does the code need all sizes of this memref, also the outermost one, which index arithmetic never reads?
+/// Does the code need all sizes of this memref, also the outermost one, which index arithmetic
+/// never reads?
 static bool needsOuterSize(Value memref) {
   return llvm::any_of(memref.getUsers(), [](Operation* op) {
-    if (isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp, vector::MaskedLoadOp, vector::MaskedStoreOp,
-            vector::GatherOp, vector::ScatterOp, memref::PrefetchOp, memref::AssumeAlignmentOp, CallTemplateOp,
-            memref::AtomicRMWOp>(op))
+    if (isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp, vector::MaskedLoadOp,
+            vector::MaskedStoreOp, vector::GatherOp, vector::ScatterOp, memref::PrefetchOp,
+            memref::AssumeAlignmentOp, CallTemplateOp, memref::AtomicRMWOp>(op))
       return false;
-    if (isa<memref::SubViewOp, memref::ReinterpretCastOp>(op)) return false; // say their sizes themselves
+    if (isa<memref::SubViewOp, memref::ReinterpretCastOp>(op))
+      return false; // say their sizes themselves
     if (isa<memref::CastOp, memref::MemorySpaceCastOp>(op)) return needsOuterSize(op->getResult(0));
     return true;
   });
@@ -61,7 +69,8 @@ OpFoldResult programSize(Value memref, unsigned dim) {
     return k < sizes.size() ? OpFoldResult(sizes[k]) : OpFoldResult();
   };
   if (auto alloc = dyn_cast_or_null<memref::AllocOp>(op)) return dynamic(alloc.getDynamicSizes());
-  if (auto alloca = dyn_cast_or_null<memref::AllocaOp>(op)) return dynamic(alloca.getDynamicSizes());
+  if (auto alloca = dyn_cast_or_null<memref::AllocaOp>(op))
+    return dynamic(alloca.getDynamicSizes());
   if (auto view = dyn_cast_or_null<memref::ViewOp>(op)) return dynamic(view.getSizes());
   if (auto cast = dyn_cast_or_null<memref::CastOp>(op)) return programSize(cast.getSource(), dim);
   if (auto view = dyn_cast_or_null<memref::ReinterpretCastOp>(op)) return view.getMixedSizes()[dim];
@@ -82,7 +91,8 @@ OpFoldResult programStride(Value memref, unsigned dim) {
   if (failed(getStridesAndOffset(type, strides, offset))) return {};
   if (!ShapedType::isDynamic(strides[dim])) return b.getIndexAttr(strides[dim]);
   Operation* op = memref.getDefiningOp();
-  if (auto view = dyn_cast_or_null<memref::ReinterpretCastOp>(op)) return view.getMixedStrides()[dim];
+  if (auto view = dyn_cast_or_null<memref::ReinterpretCastOp>(op))
+    return view.getMixedStrides()[dim];
   if (auto cast = dyn_cast_or_null<memref::CastOp>(op)) return programStride(cast.getSource(), dim);
   return {};
 }
@@ -118,7 +128,8 @@ SmallVector<std::string> programDimNames(ModuleOp module) {
 
 static bool same(OpFoldResult a, OpFoldResult b) {
   if (!a || !b) return false;
-  if (auto x = getConstantIntValue(a), y = getConstantIntValue(b); x || y) return x && y && *x == *y;
+  if (auto x = getConstantIntValue(a), y = getConstantIntValue(b); x || y)
+    return x && y && *x == *y;
   return a == b;
 }
 
@@ -131,7 +142,8 @@ KernelSignature analyzeSignature(func::FuncOp kernel) {
     if (auto name = kernel.getArgAttrOfType<StringAttr>(i, "ortc.name")) return name.str();
     return isa<MemRefType>(kernel.getArgumentTypes()[i]) ? "x" : "n";
   };
-  for (unsigned i = 0; i < n; ++i) s.argNames.push_back(names.fresh(wish(i)));
+  for (unsigned i = 0; i < n; ++i)
+    s.argNames.push_back(names.fresh(wish(i)));
   kernel.walk([&](Operation* op) {
     if (isa<scf::ParallelOp, CallTemplateOp>(op)) s.usesThreads = true;
   });
@@ -143,28 +155,36 @@ KernelSignature analyzeSignature(func::FuncOp kernel) {
   };
   SmallVector<Known> known;
   auto sameEverywhere = [&](ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
-    return !a.empty() && a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto p) { return same(std::get<0>(p), std::get<1>(p)); });
+    return !a.empty() && a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto p) {
+      return same(std::get<0>(p), std::get<1>(p));
+    });
   };
   for (unsigned i = 0; i < n; ++i) {
     if (!kernel.getArgument(i).getType().isIndex()) continue;
     Known k{s.argNames[i], {}};
-    for (Operation* l : launches) k.values.push_back(l->getOperand(i));
+    for (Operation* l : launches)
+      k.values.push_back(l->getOperand(i));
     known.push_back(k);
   }
-  llvm::StringMap<std::string> byDimName; // ortc.dims of the kernel's arguments: equal names are equal sizes
+  llvm::StringMap<std::string>
+      byDimName; // ortc.dims of the kernel's arguments: equal names are equal sizes
   SmallVector<KernelParam> extents;
   auto extent = [&](unsigned arg, unsigned dim, bool isStride) -> DynamicExtent {
     SmallVector<OpFoldResult> values;
     for (Operation* l : launches)
-      values.push_back(isStride ? programStride(l->getOperand(arg), dim) : programSize(l->getOperand(arg), dim));
-    if (!values.empty() && getConstantIntValue(values[0]) && sameEverywhere(values, SmallVector<OpFoldResult>(values.size(), values[0])))
+      values.push_back(isStride ? programStride(l->getOperand(arg), dim)
+                                : programSize(l->getOperand(arg), dim));
+    if (!values.empty() && getConstantIntValue(values[0]) &&
+        sameEverywhere(values, SmallVector<OpFoldResult>(values.size(), values[0])))
       return {"", getConstantIntValue(values[0])};
     for (const Known& k : known)
       if (sameEverywhere(k.values, values)) return {k.name, {}};
     std::string wish;
-    if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(arg, "ortc.dims"); dims && !isStride && dim < dims.size())
+    if (auto dims = kernel.getArgAttrOfType<ArrayAttr>(arg, "ortc.dims");
+        dims && !isStride && dim < dims.size())
       if (auto name = dyn_cast<StringAttr>(dims[dim])) {
-        if (auto it = byDimName.find(name.getValue()); it != byDimName.end()) return {it->second, {}};
+        if (auto it = byDimName.find(name.getValue()); it != byDimName.end())
+          return {it->second, {}};
         wish = name.str();
         byDimName[wish] = "";
       }
@@ -172,7 +192,8 @@ KernelSignature analyzeSignature(func::FuncOp kernel) {
     if (wish.empty() && !values.empty() && values[0])
       if (auto v = dyn_cast<Value>(values[0]))
         if (auto d = v.getDefiningOp<DimOp>()) wish = d.getName().str();
-    if (wish.empty()) wish = s.argNames[arg] + (isStride ? "_stride" : "_size") + std::to_string(dim);
+    if (wish.empty())
+      wish = s.argNames[arg] + (isStride ? "_stride" : "_size") + std::to_string(dim);
     std::string name = names.fresh(wish);
     if (!key.empty()) byDimName[key] = name;
     extents.push_back({isStride ? KernelParam::Stride : KernelParam::Size, arg, dim, name});
@@ -182,10 +203,12 @@ KernelSignature analyzeSignature(func::FuncOp kernel) {
   for (unsigned i = 0; i < n; ++i) {
     auto type = dyn_cast<MemRefType>(kernel.getArgumentTypes()[i]);
     if (!type) continue;
-    s.params.push_back({KernelParam::Pointer, i, 0, s.argNames[i], isReadOnly(kernel.getArgument(i))});
+    s.params.push_back(
+        {KernelParam::Pointer, i, 0, s.argNames[i], isReadOnly(kernel.getArgument(i))});
     bool identity = type.getLayout().isIdentity(), outer = needsOuterSize(kernel.getArgument(i));
     for (unsigned d = 0; d < type.getRank(); ++d)
-      if (type.isDynamicDim(d) && (outer || (identity && d > 0))) s.sizes[{i, d}] = extent(i, d, false);
+      if (type.isDynamicDim(d) && (outer || (identity && d > 0)))
+        s.sizes[{i, d}] = extent(i, d, false);
     SmallVector<int64_t> strides;
     int64_t offset;
     if (!identity && succeeded(getStridesAndOffset(type, strides, offset)))
@@ -194,7 +217,8 @@ KernelSignature analyzeSignature(func::FuncOp kernel) {
   }
   llvm::append_range(s.params, extents);
   for (unsigned i = 0; i < n; ++i)
-    if (!isa<MemRefType>(kernel.getArgumentTypes()[i])) s.params.push_back({KernelParam::Scalar, i, 0, s.argNames[i]});
+    if (!isa<MemRefType>(kernel.getArgumentTypes()[i]))
+      s.params.push_back({KernelParam::Scalar, i, 0, s.argNames[i]});
   return s;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel's function takes in emitted text: a pointer per memref, the sizes and strides that its code needs and no
-// constant tells, then the scalars. The kernel's printer and the program's printer both ask here.
+// What a kernel's function takes in emitted text: a pointer per memref, the sizes and strides that
+// its code needs and no constant tells, then the scalars. The kernel's printer and the program's
+// printer both ask here.
 #pragma once
 #include "compiler/ir/Dialect.h"
 
@@ -8,13 +9,14 @@ namespace ortc::codegen {
 
 struct KernelParam {
   enum Kind { Pointer, Size, Stride, Scalar } kind;
-  unsigned arg;      ///< of the func.func
-  unsigned dim = 0;  ///< of Size and Stride
+  unsigned arg;     ///< of the func.func
+  unsigned dim = 0; ///< of Size and Stride
   std::string name;
   bool readOnly = false; ///< of Pointer
 };
 
-/// One `?` of a memref argument: a parameter of its own, the same number as another parameter, or a constant.
+/// One `?` of a memref argument: a parameter of its own, the same number as another parameter, or a
+/// constant.
 struct DynamicExtent {
   std::string name;
   std::optional<int64_t> constant;
@@ -28,22 +30,23 @@ struct KernelSignature {
   bool usesThreads = false; ///< needs the executor as its first parameter (CPU)
 };
 
-/// Looks at the kernel and at its launches in the module: sizes that are the same number in all of them are one
-/// parameter, named as the model names it.
+/// Looks at the kernel and at its launches in the module: sizes that are the same number in all of
+/// them are one parameter, named as the model names it.
 KernelSignature analyzeSignature(mlir::func::FuncOp kernel);
 
 /// Is nothing ever stored through this memref (or a view of it)?
 bool isReadOnly(mlir::Value memref);
 
-/// A size or stride of a memref of the program, from the op that makes it; null when it cannot be told.
+/// A size or stride of a memref of the program, from the op that makes it; null when it cannot be
+/// told.
 mlir::OpFoldResult programSize(mlir::Value memref, unsigned dim);
 mlir::OpFoldResult programStride(mlir::Value memref, unsigned dim);
 
 /// The name of the kernel's function: legal in all languages, and unique in the module.
 std::string kernelName(mlir::func::FuncOp kernel);
 
-/// The named dimensions of the model in the order of the table that `run` gets their sizes in: those that the program
-/// uses, then those that only inputs mention.
+/// The named dimensions of the model in the order of the table that `run` gets their sizes in:
+/// those that the program uses, then those that only inputs mention.
 llvm::SmallVector<std::string> programDimNames(mlir::ModuleOp module);
 
 /// The ortc.launch ops of this kernel, in order.

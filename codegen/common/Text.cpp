@@ -20,16 +20,25 @@ Prec precedenceOf(llvm::StringRef op) {
   if (op == "&&") return Prec::And;
   return Prec::Or;
 }
-bool isArithmetic(Prec p) { return p == Prec::Additive || p == Prec::Multiplicative; }
-bool isComparison(Prec p) { return p == Prec::Equality || p == Prec::Relational; }
+bool isArithmetic(Prec p) {
+  return p == Prec::Additive || p == Prec::Multiplicative;
+}
+bool isComparison(Prec p) {
+  return p == Prec::Equality || p == Prec::Relational;
+}
 
 std::string operand(const Expr& child, Prec parent, bool isRight) {
   bool bare;
-  if (child.prec >= Prec::Unary) bare = true;
-  else if (isArithmetic(parent)) bare = child.prec > parent || (child.prec == parent && !isRight);
-  else if (isComparison(parent)) bare = isArithmetic(child.prec);
-  else if (parent == Prec::And || parent == Prec::Or) bare = isComparison(child.prec) || (child.prec == parent && !isRight);
-  else bare = parent != Prec::Shift && child.prec == parent && !isRight;
+  if (child.prec >= Prec::Unary)
+    bare = true;
+  else if (isArithmetic(parent))
+    bare = child.prec > parent || (child.prec == parent && !isRight);
+  else if (isComparison(parent))
+    bare = isArithmetic(child.prec);
+  else if (parent == Prec::And || parent == Prec::Or)
+    bare = isComparison(child.prec) || (child.prec == parent && !isRight);
+  else
+    bare = parent != Prec::Shift && child.prec == parent && !isRight;
   // `a % b * c`, `a / b * c` are right but make a reader stop.
   if (isArithmetic(parent) && child.prec == parent && parent == Prec::Multiplicative &&
       child.text.find(" * ") == std::string::npos)
@@ -37,7 +46,8 @@ std::string operand(const Expr& child, Prec parent, bool isRight) {
   return bare ? child.text : "(" + child.text + ")";
 }
 
-/// Where a long line may be broken: after ", ", or before a binary operator that stands between blanks.
+/// Where a long line may be broken: after ", ", or before a binary operator that stands between
+/// blanks.
 bool isBreak(llvm::StringRef text, size_t i) {
   if (text[i] != ' ' || i == 0) return false;
   if (text[i - 1] == ',' || text[i - 1] == ';') return true;
@@ -60,7 +70,9 @@ Expr unary(llvm::StringRef op, const Expr& e) {
 }
 
 Expr conditional(const Expr& c, const Expr& yes, const Expr& no) {
-  auto arm = [](const Expr& e) { return e.prec == Prec::Conditional ? "(" + e.text + ")" : e.text; };
+  auto arm = [](const Expr& e) {
+    return e.prec == Prec::Conditional ? "(" + e.text + ")" : e.text;
+  };
   return {arm(c) + " ? " + arm(yes) + " : " + no.text, Prec::Conditional};
 }
 
@@ -68,9 +80,13 @@ Expr call(llvm::StringRef callee, llvm::ArrayRef<std::string> arguments) {
   return {callee.str() + "(" + llvm::join(arguments, ", ") + ")"};
 }
 
-std::string primary(const Expr& e) { return e.prec == Prec::Primary ? e.text : "(" + e.text + ")"; }
+std::string primary(const Expr& e) {
+  return e.prec == Prec::Primary ? e.text : "(" + e.text + ")";
+}
 
-Expr integer(int64_t value) { return {std::to_string(value), value < 0 ? Prec::Unary : Prec::Primary, {}, true}; }
+Expr integer(int64_t value) {
+  return {std::to_string(value), value < 0 ? Prec::Unary : Prec::Primary, {}, true};
+}
 
 static bool asInteger(const Expr& e, int64_t& value) {
   return e.isInteger && !llvm::StringRef(e.text).getAsInteger(10, value);
@@ -168,31 +184,44 @@ template <class F> static void forEachCharacter(llvm::StringRef text, F f) {
 
 /// Characters that change how the text around them is shown or read.
 static bool isTreacherous(int64_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
-         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c < 0xe0080);
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c ||
+         (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+         (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c < 0xe0080);
 }
 
 std::string escapeForComment(llvm::StringRef text) {
   std::string r;
   forEachCharacter(text, [&](int64_t c, llvm::StringRef bytes) {
-    if (c < 0) r += llvm::formatv("<{0}>", llvm::utohexstr(static_cast<uint8_t>(bytes[0]), true)).str();
-    else if (isTreacherous(c)) r += "<U+" + llvm::utohexstr(c, false, 4) + ">";
-    else r += bytes;
+    if (c < 0)
+      r += llvm::formatv("<{0}>", llvm::utohexstr(static_cast<uint8_t>(bytes[0]), true)).str();
+    else if (isTreacherous(c))
+      r += "<U+" + llvm::utohexstr(c, false, 4) + ">";
+    else
+      r += bytes;
   });
-  for (llvm::StringRef bad : {"*/", "/*", "?" "?/"}) // the last is a backslash to old compilers
-    for (size_t at; (at = r.find(bad)) != std::string::npos;) r.insert(at + 1, " ");
-  while (!r.empty() && (r.back() == '\\' || r.back() == ' ')) r.back() == '\\' ? void(r += '.') : r.pop_back();
+  for (llvm::StringRef bad : {"*/", "/*",
+                              "?"
+                              "?/"}) // the last is a backslash to old compilers
+    for (size_t at; (at = r.find(bad)) != std::string::npos;)
+      r.insert(at + 1, " ");
+  while (!r.empty() && (r.back() == '\\' || r.back() == ' '))
+    r.back() == '\\' ? void(r += '.') : r.pop_back();
   return r;
 }
 
 std::string escapeForString(llvm::StringRef text) {
   std::string r;
   forEachCharacter(text, [&](int64_t c, llvm::StringRef bytes) {
-    if (c == '"' || c == '\\') r += "\\" + bytes.str();
-    else if (c == '?') r += "?\"\""; // no trigraphs
+    if (c == '"' || c == '\\')
+      r += "\\" + bytes.str();
+    else if (c == '?')
+      r += "?\"\""; // no trigraphs
     else if (c < 0 || isTreacherous(c))
-      for (uint8_t b : bytes.bytes()) r += llvm::formatv("\\{0}{1}{2}", b >> 6, (b >> 3) & 7, b & 7).str(); // octal: ends after three
-    else r += bytes;
+      for (uint8_t b : bytes.bytes())
+        r += llvm::formatv("\\{0}{1}{2}", b >> 6, (b >> 3) & 7, b & 7)
+                 .str(); // octal: ends after three
+    else
+      r += bytes;
   });
   // `?""` was only needed where another `?` follows.
   std::string clean;

@@ -22,7 +22,8 @@ struct Shape {
 Shape shapeOf(func::FuncOp kernel) {
   Shape s;
   kernel.walk([&](scf::ParallelOp p) {
-    if (p->getParentOp() == kernel) s.kind = Shape::Threads, s.parallel = p, s.block = {kBlock, 1, 1};
+    if (p->getParentOp() == kernel)
+      s.kind = Shape::Threads, s.parallel = p, s.block = {kBlock, 1, 1};
   });
   if (auto block = kernel->getAttrOfType<DenseI64ArrayAttr>("ortc.block")) {
     if (s.kind == Shape::Serial) s.kind = Shape::Blocks;
@@ -35,8 +36,10 @@ Shape shapeOf(func::FuncOp kernel) {
 class KernelPrinter : public CPrinter {
 public:
   KernelPrinter(func::FuncOp kernel, llvm::raw_ostream& body)
-      : CPrinter(Language::Cuda, body), kernel(kernel), signature(analyzeSignature(kernel)), shape(shapeOf(kernel)) {
-    if (auto bits = kernel->getAttrOfType<IntegerAttr>("ortc.index_bits")) index32 = bits.getInt() == 32;
+      : CPrinter(Language::Cuda, body), kernel(kernel), signature(analyzeSignature(kernel)),
+        shape(shapeOf(kernel)) {
+    if (auto bits = kernel->getAttrOfType<IntegerAttr>("ortc.index_bits"))
+      index32 = bits.getInt() == 32;
   }
 
   LogicalResult printBody() {
@@ -53,22 +56,28 @@ public:
   void printHead(llvm::raw_ostream& os, StringRef body, StringRef end) {
     Writer head(os);
     int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
-    head.line("static __global__ void __launch_bounds__(" + std::to_string(threads) + ") " + kernelName(kernel) + "(" +
-              llvm::join(parameterList(kernel, signature, body), ", ") + ")" + end.str());
+    head.line("static __global__ void __launch_bounds__(" + std::to_string(threads) + ") " +
+              kernelName(kernel) + "(" + llvm::join(parameterList(kernel, signature, body), ", ") +
+              ")" + end.str());
   }
 
   /// The line of the provenance comment that CUDA adds.
   std::string launchComment() {
     int64_t shared = 0;
     kernel.walk([&](memref::AllocaOp op) {
-      if (isWorkgroup(op.getType())) shared += op.getType().getNumElements() * std::max<int64_t>(1, op.getType().getElementTypeBitWidth() / 8);
+      if (isWorkgroup(op.getType()))
+        shared += op.getType().getNumElements() *
+                  std::max<int64_t>(1, op.getType().getElementTypeBitWidth() / 8);
     });
     std::string s = "launch   ";
     switch (shape.kind) {
     case Shape::Serial: s += "one thread"; break;
-    case Shape::Threads: s += "a thread per iteration, blocks of " + std::to_string(shape.block[0]); break;
+    case Shape::Threads:
+      s += "a thread per iteration, blocks of " + std::to_string(shape.block[0]);
+      break;
     case Shape::Blocks:
-      s += "blocks of " + std::to_string(shape.block[0]) + " x " + std::to_string(shape.block[1]) + " x " + std::to_string(shape.block[2]) + " threads";
+      s += "blocks of " + std::to_string(shape.block[0]) + " x " + std::to_string(shape.block[1]) +
+           " x " + std::to_string(shape.block[2]) + " threads";
     }
     if (shared) s += ", " + std::to_string(shared) + " bytes of shared memory";
     return s;
@@ -88,8 +97,10 @@ protected:
     std::string hint = hintFor(op->getResult(0));
     bool shared = isWorkgroup(type);
     std::string name = names.fresh(hint.empty() ? (shared ? "tile" : "local") : hint);
-    std::string element = elementTypeName(type.getElementType()), count = std::to_string(std::max<int64_t>(1, type.getNumElements()));
-    w.line(shared ? "ORTC_SHARED(" + element + ", " + name + ", " + count + ");" : element + " " + name + "[" + count + "];");
+    std::string element = elementTypeName(type.getElementType()),
+                count = std::to_string(std::max<int64_t>(1, type.getNumElements()));
+    w.line(shared ? "ORTC_SHARED(" + element + ", " + name + ", " + count + ");"
+                  : element + " " + name + "[" + count + "];");
     layouts[op->getResult(0)] = sourceLayout(type, name, {});
     return success();
   }
@@ -101,12 +112,17 @@ protected:
     size_t scope = names.mark();
     SmallVector<Expr> counts;
     SmallVector<std::string> ivNames;
-    for (unsigned d = 0; d < n; ++d) ivNames.push_back(loopName(op.getInductionVars()[d], op, d, n));
+    for (unsigned d = 0; d < n; ++d)
+      ivNames.push_back(loopName(op.getInductionVars()[d], op, d, n));
     Expr total = integer(1);
     for (unsigned d = 0; d < n; ++d) {
-      Expr lower = expr(op.getLowerBound()[d]), upper = expr(op.getUpperBound()[d]), step = expr(op.getStep()[d]);
+      Expr lower = expr(op.getLowerBound()[d]), upper = expr(op.getUpperBound()[d]),
+           step = expr(op.getStep()[d]);
       Expr length = codegen::isInteger(lower, 0) ? upper : binary("-", upper, lower);
-      if (!codegen::isInteger(step, 1)) length = call("ceil_div", {length.isInteger ? indexName() + "(" + length.text + ")" : length.text, step.isInteger ? indexName() + "(" + step.text + ")" : step.text});
+      if (!codegen::isInteger(step, 1))
+        length = call("ceil_div",
+                      {length.isInteger ? indexName() + "(" + length.text + ")" : length.text,
+                       step.isInteger ? indexName() + "(" + step.text + ")" : step.text});
       if (n > 1 && length.prec != Prec::Primary) {
         std::string name = names.fresh(ivNames[d] + "_count");
         w.line("const " + indexName() + " " + name + " = " + length.text + ";");
@@ -115,23 +131,32 @@ protected:
       counts.push_back(length);
       total = product(total, length);
     }
-    auto isPlain = [&](unsigned d) { return matchPattern(op.getLowerBound()[d], m_Zero()) && matchPattern(op.getStep()[d], m_One()); };
+    auto isPlain = [&](unsigned d) {
+      return matchPattern(op.getLowerBound()[d], m_Zero()) &&
+             matchPattern(op.getStep()[d], m_One());
+    };
     bool single = n == 1 && isPlain(0);
     std::string index = single ? ivNames[0] : names.fresh("thread");
-    std::string first = index32 ? "int(thread_index())" : "thread_index()", stride = index32 ? "int(thread_count())" : "thread_count()";
-    w.open("for (" + indexName() + " " + index + " = " + first + "; " + binary("<", {index}, total).text + "; " + index + " += " + stride + ") {");
+    std::string first = index32 ? "int(thread_index())" : "thread_index()",
+                stride = index32 ? "int(thread_count())" : "thread_count()";
+    w.open("for (" + indexName() + " " + index + " = " + first + "; " +
+           binary("<", {index}, total).text + "; " + index + " += " + stride + ") {");
     std::string rest = index;
     for (unsigned d = n; d-- > 0 && !single;) {
       Expr position = {rest, Prec::Unary};
-      if (d > 0) position = codegen::isInteger(counts[d], 1) ? integer(0) : binary("%", position, counts[d]);
+      if (d > 0)
+        position = codegen::isInteger(counts[d], 1) ? integer(0) : binary("%", position, counts[d]);
       if (!op.getInductionVars()[d].use_empty()) {
         Expr value = {position.text, rest == index && d == 0 ? Prec::Primary : position.prec};
-        if (!isPlain(d)) value = sum(product(position, expr(op.getStep()[d])), expr(op.getLowerBound()[d]));
+        if (!isPlain(d))
+          value = sum(product(position, expr(op.getStep()[d])), expr(op.getLowerBound()[d]));
         w.line("const " + indexName() + " " + ivNames[d] + " = " + value.text + ";");
       }
-      if (d > 0 && !codegen::isInteger(counts[d], 1)) rest = binary("/", {rest, Prec::Unary}, counts[d]).text;
+      if (d > 0 && !codegen::isInteger(counts[d], 1))
+        rest = binary("/", {rest, Prec::Unary}, counts[d]).text;
     }
-    for (auto [iv, name] : llvm::zip(op.getInductionVars(), ivNames)) bind(iv, {name});
+    for (auto [iv, name] : llvm::zip(op.getInductionVars(), ivNames))
+      bind(iv, {name});
     ++loopDepth;
     LogicalResult r = printBlock(*op.getBody(), {});
     --loopDepth;
@@ -152,20 +177,29 @@ protected:
         .Case([&](gpu::BlockIdOp o) { return id("blockIdx", o.getDimension()); })
         .Case([&](gpu::BlockDimOp o) { return id("blockDim", o.getDimension()); })
         .Case([&](gpu::GridDimOp o) { return id("gridDim", o.getDimension()); })
-        .Case([&](gpu::BarrierOp) -> std::optional<LogicalResult> { return w.line("__syncthreads();"), success(); })
+        .Case([&](gpu::BarrierOp) -> std::optional<LogicalResult> {
+          return w.line("__syncthreads();"), success();
+        })
         .Case([&](gpu::ShuffleOp s) -> std::optional<LogicalResult> {
           APInt width;
-          if (s.getMode() != gpu::ShuffleMode::XOR || !matchPattern(s.getWidth(), m_ConstantInt(&width)) || width != 32 || !s.getValid().use_empty())
+          if (s.getMode() != gpu::ShuffleMode::XOR ||
+              !matchPattern(s.getWidth(), m_ConstantInt(&width)) || width != 32 ||
+              !s.getValid().use_empty())
             return unsupported(op, "only exchanges (xor) within a warp of 32");
           std::string name = freshName(s.getShuffleResult(), "other");
-          w.line(constDecl(s.getShuffleResult().getType(), name, call("shuffle_xor", {text(s.getValue()), text(s.getOffset())}).text));
+          w.line(constDecl(s.getShuffleResult().getType(), name,
+                           call("shuffle_xor", {text(s.getValue()), text(s.getOffset())}).text));
           return bind(s.getShuffleResult(), {name}), success();
         })
         .Case([&](memref::AtomicRMWOp a) -> std::optional<LogicalResult> {
           const Layout& l = layoutOf(a.getMemref());
-          if (a.getKind() != arith::AtomicRMWKind::addf && a.getKind() != arith::AtomicRMWKind::addi) return unsupported(op, "only atomic sums");
+          if (a.getKind() != arith::AtomicRMWKind::addf &&
+              a.getKind() != arith::AtomicRMWKind::addi)
+            return unsupported(op, "only atomic sums");
           if (!a.getResult().use_empty()) return unsupported(op, "the old value of an atomic sum");
-          w.line(call("atomicAdd", {address(l, linearIndex(l, a.getIndices())), text(a.getValue())}).text + ";");
+          w.line(call("atomicAdd", {address(l, linearIndex(l, a.getIndices())), text(a.getValue())})
+                     .text +
+                 ";");
           return success();
         })
         .Default([&](Operation*) -> std::optional<LogicalResult> { return std::nullopt; });
@@ -180,18 +214,22 @@ private:
 
 class ProgramPrinter : public CProgramPrinter {
 public:
-  ProgramPrinter(func::FuncOp program, llvm::raw_ostream& os) : CProgramPrinter(Language::Cuda, program, os) {}
+  ProgramPrinter(func::FuncOp program, llvm::raw_ostream& os)
+      : CProgramPrinter(Language::Cuda, program, os) {}
   bool usesBlocksFor = false;
 
 protected:
   std::string bufferPointer(BufferOp op, const Expr& at, const std::string& element) override {
     StringRef segment = op.getSegment();
     if (segment == "weights" || segment == "arena")
-      return std::string(segment == "weights" ? "context.weight<" : "context.buffer<") + element + ">(" + (at.isInteger ? at.text : "uint64_t(" + at.text + ")") + ")";
-    std::string whose = segment == "input" ? "context.input<" : "context.output<", number = std::to_string(op.getNumber());
+      return std::string(segment == "weights" ? "context.weight<" : "context.buffer<") + element +
+             ">(" + (at.isInteger ? at.text : "uint64_t(" + at.text + ")") + ")";
+    std::string whose = segment == "input" ? "context.input<" : "context.output<",
+                number = std::to_string(op.getNumber());
     if (codegen::isInteger(at, 0)) return whose + element + ">(" + number + ")";
     std::string constant = segment == "input" ? "const " : "";
-    return "reinterpret_cast<" + constant + element + "*>(" + whose + "char>(" + number + ") + " + at.text + ")";
+    return "reinterpret_cast<" + constant + element + "*>(" + whose + "char>(" + number + ") + " +
+           at.text + ")";
   }
 
   /// The arena is checked before the program starts.
@@ -203,7 +241,9 @@ protected:
       const Layout& l = layoutOf(load.getMemRef());
       std::string name = freshName(load, "value");
       w.line(elementTypeName(load.getType()) + " " + name + ";");
-      returnOnFailure("context.read_back(&" + name + ", " + address(l, linearIndex(l, load.getIndices())) + ", sizeof " + name + ", stream)");
+      returnOnFailure("context.read_back(&" + name + ", " +
+                      address(l, linearIndex(l, load.getIndices())) + ", sizeof " + name +
+                      ", stream)");
       return bind(load, {name}), success();
     }
     if (auto copy = dyn_cast<memref::CopyOp>(op)) return unsupported(op, "a copy by the host");
@@ -220,12 +260,18 @@ protected:
     if (shape.kind == Shape::Threads) {
       Expr total = launchCount(op, kernel, shape.parallel);
       int64_t n;
-      if (!StringRef(total.text).getAsInteger(10, n)) grid = std::to_string(std::min<int64_t>(std::max<int64_t>(1, (n + shape.block[0] - 1) / shape.block[0]), 1 << 20));
-      else usesBlocksFor = true, grid = "blocks_for(" + total.text + (shape.block[0] == kBlock ? "" : ", " + std::to_string(shape.block[0])) + ")";
+      if (!StringRef(total.text).getAsInteger(10, n))
+        grid = std::to_string(std::min<int64_t>(
+            std::max<int64_t>(1, (n + shape.block[0] - 1) / shape.block[0]), 1 << 20));
+      else
+        usesBlocksFor = true,
+        grid = "blocks_for(" + total.text +
+               (shape.block[0] == kBlock ? "" : ", " + std::to_string(shape.block[0])) + ")";
     } else if (shape.kind == Shape::Blocks) {
       SmallVector<Expr> blocks = launchGrid(op, kernel);
       SmallVector<std::string> parts;
-      for (const Expr& e : blocks) parts.push_back(e.isInteger ? e.text : "unsigned(" + e.text + ")");
+      for (const Expr& e : blocks)
+        parts.push_back(e.isInteger ? e.text : "unsigned(" + e.text + ")");
       grid = llvm::join(parts, ", ");
     }
     auto dim3 = [](ArrayRef<int64_t> b) {
@@ -234,11 +280,11 @@ protected:
       if (b[2] != 1) s += ", " + std::to_string(b[2]);
       return "dim3(" + s + ")";
     };
-    std::string call = "ORTC_LAUNCH(" + name + ", dim3(" + grid + "), " + dim3(shape.block) + ", 0, stream" + (args.empty() ? "" : ", ") + llvm::join(args, ", ") + ")";
+    std::string call = "ORTC_LAUNCH(" + name + ", dim3(" + grid + "), " + dim3(shape.block) +
+                       ", 0, stream" + (args.empty() ? "" : ", ") + llvm::join(args, ", ") + ")";
     w.line("ORTC_CUDA_TRY(context, \"" + name + "\", " + call + ");");
     return success();
   }
-
 };
 
 } // namespace
@@ -260,7 +306,8 @@ LogicalResult printKernelDeclaration(func::FuncOp kernel, llvm::raw_ostream& os)
   std::string nothing, all;
   llvm::raw_string_ostream unused(nothing);
   KernelPrinter printer(kernel, unused);
-  for (const KernelParam& p : analyzeSignature(kernel).params) all += p.name + " ";
+  for (const KernelParam& p : analyzeSignature(kernel).params)
+    all += p.name + " ";
   printer.printHead(os, all, ";");
   return success(!printer.failed());
 }
@@ -272,7 +319,8 @@ LogicalResult printProgram(func::FuncOp program, llvm::raw_ostream& os, const Op
   LogicalResult r = printer.printBody();
   body = printer.dimDeclarations(body) + body;
   if (printer.usesBlocksFor)
-    os << "// Blocks for one thread per element. Kernels loop with the stride of the grid, so that a limit does no harm.\n"
+    os << "// Blocks for one thread per element. Kernels loop with the stride of the grid, so that "
+          "a limit does no harm.\n"
           "static unsigned blocks_for(int64_t elements, int64_t block = 256) {\n"
           "  const int64_t blocks = (elements + block - 1) / block;\n"
           "  return static_cast<unsigned>(blocks < 1 ? 1 : blocks > 1048576 ? 1048576 : blocks);\n"
@@ -281,8 +329,9 @@ LogicalResult printProgram(func::FuncOp program, llvm::raw_ostream& os, const Op
   auto parameter = [&](StringRef type, StringRef name) {
     return (type + (mentions(body, name) ? name.str() : "/*" + name.str() + "*/")).str();
   };
-  w.line("static ortc_status run(" + parameter(options.contextType + "& ", "context") + ", " + parameter("ortc_tensor* ", "outputs") + ", " +
-         parameter("const int64_t* ", "dims") + ", " + parameter("cudaStream_t ", "stream") + ") {");
+  w.line("static ortc_status run(" + parameter(options.contextType + "& ", "context") + ", " +
+         parameter("ortc_tensor* ", "outputs") + ", " + parameter("const int64_t* ", "dims") +
+         ", " + parameter("cudaStream_t ", "stream") + ") {");
   os << body << "}\n";
   return success(succeeded(r) && !printer.failed());
 }
@@ -290,7 +339,8 @@ LogicalResult printProgram(func::FuncOp program, llvm::raw_ostream& os, const Op
 LogicalResult printArenaBytes(func::FuncOp program, llvm::raw_ostream& os) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  return ProgramPrinter(program, bodyStream).printArenaBytes(program->getParentOfType<ModuleOp>(), os);
+  return ProgramPrinter(program, bodyStream)
+      .printArenaBytes(program->getParentOfType<ModuleOp>(), os);
 }
 
 } // namespace ortc::codegen::cuda

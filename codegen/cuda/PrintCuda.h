@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program IR as CUDA C++ on targets/cuda/host/ortc_cuda.cuh and cuda_context.h; the same text compiles for the emulator.
+// Program IR as CUDA C++ on targets/cuda/host/ortc_cuda.cuh and cuda_context.h; the same text
+// compiles for the emulator.
 #pragma once
 #include "compiler/ir/Dialect.h"
 #include <string>
@@ -11,9 +12,11 @@ struct Options {
 };
 
 /// How a kernel is spread over the device.
-///   scf.parallel (at most one): one thread per iteration, all its loops together, in a loop with the grid's stride.
-///   gpu.thread_id, block_id, barrier, memref.alloca in workgroup memory: the kernel is a block program. Its function has
-///     `ortc.block` (array<i64: x, y, z>) and `ortc.grid` (an affine map per dimension, in the kernel's index arguments).
+///   scf.parallel (at most one): one thread per iteration, all its loops together, in a loop with
+///   the grid's stride. gpu.thread_id, block_id, barrier, memref.alloca in workgroup memory: the
+///   kernel is a block program. Its function has
+///     `ortc.block` (array<i64: x, y, z>) and `ortc.grid` (an affine map per dimension, in the
+///     kernel's index arguments).
 ///   neither: one thread.
 /// An attribute ortc.index_bits = 32 : i64 of the kernel computes indices in int.
 
@@ -21,8 +24,10 @@ struct Options {
 mlir::LogicalResult printKernel(mlir::func::FuncOp kernel, llvm::raw_ostream& os);
 mlir::LogicalResult printKernelDeclaration(mlir::func::FuncOp kernel, llvm::raw_ostream& os);
 
-/// `static ortc_status run(cuda_context& context, ortc_tensor* outputs, const int64_t* dims, cudaStream_t stream)`.
-mlir::LogicalResult printProgram(mlir::func::FuncOp program, llvm::raw_ostream& os, const Options& options = {});
+/// `static ortc_status run(cuda_context& context, ortc_tensor* outputs, const int64_t* dims,
+/// cudaStream_t stream)`.
+mlir::LogicalResult printProgram(mlir::func::FuncOp program, llvm::raw_ostream& os,
+                                 const Options& options = {});
 mlir::LogicalResult printArenaBytes(mlir::func::FuncOp program, llvm::raw_ostream& os);
 
 } // namespace ortc::codegen::cuda

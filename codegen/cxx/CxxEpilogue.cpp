@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of catalogue templates. The epilogue region is scalar code for one output; it is printed as a struct whose
-// operator() does it for a vector of outputs (m, n) to (m, n + lanes - 1): what depends on the accumulator or on n is a
-// vector, loads along n go through load_lanes, everything else stays scalar.
+// Calls of catalogue templates. The epilogue region is scalar code for one output; it is printed as
+// a struct whose operator() does it for a vector of outputs (m, n) to (m, n + lanes - 1): what
+// depends on the accumulator or on n is a vector, loads along n go through load_lanes, everything
+// else stays scalar.
 #include "codegen/cxx/CxxPrinter.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -11,7 +12,8 @@ using namespace mlir;
 namespace ortc::codegen::cxx {
 namespace {
 
-/// More ops than this: the template compiles the epilogue once per kernel, not once per register of its tile.
+/// More ops than this: the template compiles the epilogue once per kernel, not once per register of
+/// its tile.
 constexpr unsigned kHeavy = 10;
 
 class EpiloguePrinter : public CxxPrinter {
@@ -20,18 +22,22 @@ public:
       : CxxPrinter(os, options, needs), call(call) {}
 
   /// `outer` spells a value of the kernel. Fills `fields` with (declaration, initial value).
-  LogicalResult print(llvm::function_ref<Expr(Value)> outer, llvm::function_ref<Layout(Value)> outerLayout) {
+  LogicalResult print(llvm::function_ref<Expr(Value)> outer,
+                      llvm::function_ref<Layout(Value)> outerLayout) {
     Region& region = call.getEpilogue();
-    for (const char* name : {"acc", "m", "n", "lanes"}) names.reserve(name);
+    for (const char* name : {"acc", "m", "n", "lanes"})
+      names.reserve(name);
     w.indent = 2;
     if (region.empty()) {
       w.line("return acc;");
       return success();
     }
     Block& block = region.front();
-    if (block.getNumArguments() < 1 || block.getNumArguments() > 3) return unsupported(call, "an epilogue takes acc, m and n");
+    if (block.getNumArguments() < 1 || block.getNumArguments() > 3)
+      return unsupported(call, "an epilogue takes acc, m and n");
     static const char* const argNames[] = {"acc", "m", "n"};
-    for (BlockArgument a : block.getArguments()) bind(a, {argNames[a.getArgNumber()]});
+    for (BlockArgument a : block.getArguments())
+      bind(a, {argNames[a.getArgNumber()]});
     varying.insert(block.getArgument(0));
     if (block.getNumArguments() > 2) {
       column = block.getArgument(2);
@@ -45,7 +51,8 @@ public:
           Layout l = outerLayout(v);
           std::string init = address(l, l.offset);
           l.base = names.fresh(l.base), l.offset = integer(0), l.constant = true;
-          fields.push_back({"const " + elementTypeName(type.getElementType()) + "* " + l.base, init});
+          fields.push_back(
+              {"const " + elementTypeName(type.getElementType()) + "* " + l.base, init});
           for (Expr& stride : l.strides)
             if (!stride.isInteger && !l.identity) {
               std::string name = names.fresh("pitch");
@@ -57,7 +64,8 @@ public:
         }
         if (v.getDefiningOp<arith::ConstantOp>()) continue; // printed where it is used
         Expr e = outer(v);
-        bool isName = llvm::all_of(e.text, [](char c) { return llvm::isAlnum(c) || c == '_'; }) && !llvm::isDigit(e.text[0]);
+        bool isName = llvm::all_of(e.text, [](char c) { return llvm::isAlnum(c) || c == '_'; }) &&
+                      !llvm::isDigit(e.text[0]);
         std::string name = names.fresh(isName ? e.text : "value");
         fields.push_back({CPrinter::typeName(v.getType()) + " " + name, e.text});
         bind(v, {name});
@@ -68,7 +76,8 @@ public:
       ++opCount;
       bool varies = llvm::any_of(op.getOperands(), [&](Value v) { return varying.contains(v); });
       if (varies)
-        for (Value r : op.getResults()) varying.insert(r);
+        for (Value r : op.getResults())
+          varying.insert(r);
       LogicalResult r = varies || isa<YieldOp>(op) ? printVarying(&op) : printOp(&op);
       if (mlir::failed(r)) return failure();
     }
@@ -96,7 +105,8 @@ private:
   bool isAlongColumns(Value index) {
     if (index == column) return true;
     if (auto add = index.getDefiningOp<arith::AddIOp>())
-      return isVarying(add.getLhs()) != isVarying(add.getRhs()) && isAlongColumns(isVarying(add.getLhs()) ? add.getLhs() : add.getRhs());
+      return isVarying(add.getLhs()) != isVarying(add.getRhs()) &&
+             isAlongColumns(isVarying(add.getLhs()) ? add.getLhs() : add.getRhs());
     if (auto cast = index.getDefiningOp<arith::IndexCastOp>()) return isAlongColumns(cast.getIn());
     return false;
   }
@@ -112,44 +122,59 @@ private:
           const Layout& l = layoutOf(load.getMemRef());
           unsigned last = load.getIndices().size() - 1;
           for (auto [d, i] : llvm::enumerate(load.getIndices()))
-            if (isVarying(i) && (d != last || !isAlongColumns(i) || !isInteger(l.strides[d], 1))) return unsupported(op, "a load that does not run along n");
+            if (isVarying(i) && (d != last || !isAlongColumns(i) || !isInteger(l.strides[d], 1)))
+              return unsupported(op, "a load that does not run along n");
           if (!load.getType().isF32()) return unsupported(op, "only loads of f32");
           needs.headers.insert("rt/simd.h");
-          define(op, codegen::call("load_lanes<V>", {address(l, linearIndex(l, load.getIndices())), "lanes"}));
+          define(op, codegen::call("load_lanes<V>",
+                                   {address(l, linearIndex(l, load.getIndices())), "lanes"}));
           return success();
         })
         .Case([&](arith::CmpFOp cmp) {
           // Masks are vectors: & | ~ instead of && || !.
           Expr e = compareFloats(cmp);
           for (auto [from, to] : {std::pair<StringRef, StringRef>("&&", "&"), {"||", "|"}})
-            for (size_t at; (at = e.text.find(from.str())) != std::string::npos;) e.text.replace(at, 2, to.str());
+            for (size_t at; (at = e.text.find(from.str())) != std::string::npos;)
+              e.text.replace(at, 2, to.str());
           if (e.text[0] == '!') e.text[0] = '~';
           if (e.prec == Prec::And || e.prec == Prec::Or) e.prec = Prec::BitOr;
           return define(op, e), success();
         })
         .Case([&](arith::SelectOp select) {
-          std::string c = expr(select.getCondition()).text, yes = asVector(select.getTrueValue()), no = asVector(select.getFalseValue());
-          if (isVarying(select.getCondition())) return define(op, codegen::call("select", {c, yes, no})), success();
+          std::string c = expr(select.getCondition()).text, yes = asVector(select.getTrueValue()),
+                      no = asVector(select.getFalseValue());
+          if (isVarying(select.getCondition()))
+            return define(op, codegen::call("select", {c, yes, no})), success();
           return define(op, conditional({c, Prec::Conditional}, {yes}, {no})), success();
         })
         .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](Operation*) {
           if (!isMask(op->getResult(0))) return unsupported(op, "integers in an epilogue");
-          if (isa<arith::XOrIOp>(op) && matchPattern(op->getOperand(1), m_One())) return define(op, unary("~", expr(op->getOperand(0)))), success();
-          if (!isVarying(op->getOperand(0)) || !isVarying(op->getOperand(1))) return unsupported(op, "a condition that is partly scalar");
+          if (isa<arith::XOrIOp>(op) && matchPattern(op->getOperand(1), m_One()))
+            return define(op, unary("~", expr(op->getOperand(0)))), success();
+          if (!isVarying(op->getOperand(0)) || !isVarying(op->getOperand(1)))
+            return unsupported(op, "a condition that is partly scalar");
           StringRef s = isa<arith::AndIOp>(op) ? "&" : isa<arith::OrIOp>(op) ? "|" : "^";
           return define(op, binary(s, expr(op->getOperand(0)), expr(op->getOperand(1)))), success();
         })
         .Case<arith::SIToFPOp>([&](Operation*) {
           if (op->getOperand(0) == column) return unsupported(op, "n as a number");
-          return define(op, codegen::call("convert<" + CPrinter::typeName(op->getResult(0).getType()) + ">", {expr(op->getOperand(0)).text})), success();
+          return define(op, codegen::call("convert<" +
+                                              CPrinter::typeName(op->getResult(0).getType()) + ">",
+                                          {expr(op->getOperand(0)).text})),
+                 success();
         })
         .Case<arith::FPToSIOp>([&](Operation*) {
           needs.headers.insert("rt/ops.h");
-          return define(op, codegen::call("cast<" + CPrinter::typeName(op->getResult(0).getType()) + ">", {expr(op->getOperand(0)).text})), success();
+          return define(op, codegen::call("cast<" + CPrinter::typeName(op->getResult(0).getType()) +
+                                              ">",
+                                          {expr(op->getOperand(0)).text})),
+                 success();
         })
         .Case<arith::FPToUIOp>([&](Operation*) {
           needs.headers.insert("rt/ops.h");
-          return define(op, codegen::call("cast<" + unsignedName(op->getResult(0).getType()) + ">", {expr(op->getOperand(0)).text})), success();
+          return define(op, codegen::call("cast<" + unsignedName(op->getResult(0).getType()) + ">",
+                                          {expr(op->getOperand(0)).text})),
+                 success();
         })
         .Case<arith::AddIOp, arith::IndexCastOp>([&](Operation*) {
           if (op->getResult(0).getType().isIndex()) return printOp(op);
@@ -157,16 +182,20 @@ private:
         })
         .Default([&](Operation*) {
           const OpRow* row = findOpRow(op->getName().getStringRef());
-          if (!row || !*row->spelling(language) || op->getResult(0).getType().isIndex()) return unsupported(op, "in an epilogue");
+          if (!row || !*row->spelling(language) || op->getResult(0).getType().isIndex())
+            return unsupported(op, "in an epilogue");
           if (*row->header) needs.headers.insert(std::string("rt/") + row->header);
           StringRef s = row->spelling(language);
           if (!llvm::isAlpha(s[0])) {
-            define(op, op->getNumOperands() == 1 ? unary(s, expr(op->getOperand(0))) : binary(s, expr(op->getOperand(0)), expr(op->getOperand(1))));
+            define(op, op->getNumOperands() == 1
+                           ? unary(s, expr(op->getOperand(0)))
+                           : binary(s, expr(op->getOperand(0)), expr(op->getOperand(1))));
             return success();
           }
           SmallVector<std::string> args;
           bool mixed = s == "maximum" || s == "minimum" || s == "fma";
-          for (auto [i, v] : llvm::enumerate(op->getOperands())) args.push_back(mixed && i > 0 ? expr(v).text : asVector(v));
+          for (auto [i, v] : llvm::enumerate(op->getOperands()))
+            args.push_back(mixed && i > 0 ? expr(v).text : asVector(v));
           return define(op, codegen::call(s, args)), success();
         });
   }
@@ -182,13 +211,22 @@ std::string epilogueName(Region& region) {
   unsigned count = 0;
   region.walk([&](Operation* op) {
     StringRef s = op->getName().stripDialect();
-    StringRef word = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
-                         .Case("arith.addf", "Add").Case("arith.mulf", "Scale").Case("arith.subf", "Subtract").Case("arith.divf", "Divide")
-                         .Case("arith.maximumf", op->getNumOperands() == 2 && matchPattern(op->getOperand(1), m_AnyZeroFloat()) ? "Relu" : "Maximum")
-                         .Case("arith.minimumf", "Minimum").Cases("arith.fptosi", "arith.fptoui", "Round").Case("math.roundeven", "Round")
-                         .Cases("arith.constant", "memref.load", "arith.addi", "arith.muli", "arith.cmpf", "")
-                         .Cases("ortc.yield", "arith.sitofp", "arith.index_cast", "arith.select", "")
-                         .Default(s);
+    StringRef word =
+        llvm::StringSwitch<StringRef>(op->getName().getStringRef())
+            .Case("arith.addf", "Add")
+            .Case("arith.mulf", "Scale")
+            .Case("arith.subf", "Subtract")
+            .Case("arith.divf", "Divide")
+            .Case("arith.maximumf",
+                  op->getNumOperands() == 2 && matchPattern(op->getOperand(1), m_AnyZeroFloat())
+                      ? "Relu"
+                      : "Maximum")
+            .Case("arith.minimumf", "Minimum")
+            .Cases("arith.fptosi", "arith.fptoui", "Round")
+            .Case("math.roundeven", "Round")
+            .Cases("arith.constant", "memref.load", "arith.addi", "arith.muli", "arith.cmpf", "")
+            .Cases("ortc.yield", "arith.sitofp", "arith.index_cast", "arith.select", "")
+            .Default(s);
     if (word.empty() || count++ >= 5) return;
     name += llvm::toUpper(word[0]);
     name += word.drop_front();
@@ -202,27 +240,36 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
   EpiloguePrinter epilogue(op, options, needs, bodyStream);
-  LogicalResult r = epilogue.print([&](Value v) { return expr(v); }, [&](Value v) { return layoutOf(v); });
+  LogicalResult r =
+      epilogue.print([&](Value v) { return expr(v); }, [&](Value v) { return layoutOf(v); });
   if (epilogue.failed()) hasFailed = true;
   headers.insert(epilogue.headers.begin(), epilogue.headers.end());
 
   // The struct, once for all kernels that need the same.
   std::string text = body;
-  for (auto& [declaration, init] : epilogue.fields) text = declaration + ";" + text;
+  for (auto& [declaration, init] : epilogue.fields)
+    text = declaration + ";" + text;
   std::string& name = needs.epilogues[text];
   if (name.empty()) {
     std::string wish = epilogueName(op.getEpilogue());
-    auto taken = [&](StringRef n) { return llvm::any_of(needs.epilogues, [&](auto& e) { return e.second == n; }); };
+    auto taken = [&](StringRef n) {
+      return llvm::any_of(needs.epilogues, [&](auto& e) { return e.second == n; });
+    };
     std::string candidate = wish;
-    for (unsigned i = 2; taken(candidate); ++i) candidate = wish + std::to_string(i);
+    for (unsigned i = 2; taken(candidate); ++i)
+      candidate = wish + std::to_string(i);
     name = candidate;
     llvm::raw_string_ostream os(prelude);
     os << "struct " << name << " {\n";
     if (epilogue.opCount > kHeavy) os << "  static constexpr bool heavy = true;\n";
-    for (auto& [declaration, init] : epilogue.fields) os << "  " << declaration << ";\n";
-    auto parameter = [&](StringRef type, StringRef n) { return (type + " " + (mentions(body, n) ? n.str() : "/*" + n.str() + "*/")).str(); };
-    os << "  template <class V> ORTC_INLINE V operator()(" << parameter("V", "acc") << ", " << parameter("int64_t", "m") << ", "
-       << parameter("int64_t", "n") << ", " << parameter("int", "lanes") << ") const {\n"
+    for (auto& [declaration, init] : epilogue.fields)
+      os << "  " << declaration << ";\n";
+    auto parameter = [&](StringRef type, StringRef n) {
+      return (type + " " + (mentions(body, n) ? n.str() : "/*" + n.str() + "*/")).str();
+    };
+    os << "  template <class V> ORTC_INLINE V operator()(" << parameter("V", "acc") << ", "
+       << parameter("int64_t", "m") << ", " << parameter("int64_t", "n") << ", "
+       << parameter("int", "lanes") << ") const {\n"
        << body << "  }\n};\n\n";
   }
 
@@ -239,7 +286,8 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
     const Layout& l = layoutOf(v);
     w.line(args + "." + fieldName() + " = " + address(l, l.offset) + ";");
   }
-  for (Value v : op.getSizes()) w.line(args + "." + fieldName() + " = " + expr(v).text + ";");
+  for (Value v : op.getSizes())
+    w.line(args + "." + fieldName() + " = " + expr(v).text + ";");
 
   SmallVector<std::string> parameters;
   auto parameterText = [&](Attribute a) -> std::string {
@@ -250,13 +298,17 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
   };
   if (auto order = op->getAttrOfType<ArrayAttr>("parameterOrder")) {
     for (Attribute key : order)
-      if (Attribute a = op.getParameters().get(cast<StringAttr>(key).getValue())) parameters.push_back(parameterText(a));
+      if (Attribute a = op.getParameters().get(cast<StringAttr>(key).getValue()))
+        parameters.push_back(parameterText(a));
   } else {
-    for (NamedAttribute a : op.getParameters()) parameters.push_back(parameterText(a.getValue()));
+    for (NamedAttribute a : op.getParameters())
+      parameters.push_back(parameterText(a.getValue()));
   }
   SmallVector<std::string> inits;
-  for (auto& [declaration, init] : epilogue.fields) inits.push_back(init);
-  std::string callee = op.getCallee().str() + (parameters.empty() ? "" : "<" + llvm::join(parameters, ", ") + ">");
+  for (auto& [declaration, init] : epilogue.fields)
+    inits.push_back(init);
+  std::string callee =
+      op.getCallee().str() + (parameters.empty() ? "" : "<" + llvm::join(parameters, ", ") + ">");
   w.line(callee + "(" + args + ", " + name + "{" + llvm::join(inits, ", ") + "}, threads);");
   needs.templates.insert(op.getCallee().str());
   headers.insert("rt/pool.h");

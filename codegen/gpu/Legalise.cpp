@@ -15,27 +15,39 @@ namespace {
 Type deviceType(Type type) {
   MLIRContext* c = type.getContext();
   if (type.isIndex() || type.isInteger(1) || type.isF32() || type.isInteger(32)) return type;
-  if (type.isInteger(8) || type.isInteger(16) || type.isInteger(64) || type.isInteger(4)) return IntegerType::get(c, 32);
+  if (type.isInteger(8) || type.isInteger(16) || type.isInteger(64) || type.isInteger(4))
+    return IntegerType::get(c, 32);
   if (type.isF16() || type.isBF16()) return Float32Type::get(c);
   return {};
 }
-int64_t bytesOf(Type element) { return element.isIndex() ? 8 : element.getIntOrFloatBitWidth() <= 8 ? 1 : element.getIntOrFloatBitWidth() / 8; }
-bool isNarrow(Type t) { return t.isInteger(4) || t.isInteger(8) || t.isInteger(16); }
+int64_t bytesOf(Type element) {
+  return element.isIndex()                      ? 8
+         : element.getIntOrFloatBitWidth() <= 8 ? 1
+                                                : element.getIntOrFloatBitWidth() / 8;
+}
+bool isNarrow(Type t) {
+  return t.isInteger(4) || t.isInteger(8) || t.isInteger(16);
+}
 
 class KernelLegaliser {
 public:
-  KernelLegaliser(DeviceKernel& kernel, ArrayRef<Binding> argBindings, ModuleOp into, int64_t threads)
-      : kernel(kernel), argBindings(argBindings), into(into), threads(threads), b(into.getContext()) {}
+  KernelLegaliser(DeviceKernel& kernel, ArrayRef<Binding> argBindings, ModuleOp into,
+                  int64_t threads)
+      : kernel(kernel), argBindings(argBindings), into(into), threads(threads),
+        b(into.getContext()) {}
 
   LogicalResult run() {
     func::FuncOp source = kernel.source;
     collectAccesses();
     b.setInsertionPointToEnd(into.getBody());
-    kernel.function = b.create<func::FuncOp>(source.getLoc(), kernel.name, b.getFunctionType({}, {}));
+    kernel.function =
+        b.create<func::FuncOp>(source.getLoc(), kernel.name, b.getFunctionType({}, {}));
     kernel.function.setPrivate();
     Block* entry = kernel.function.addEntryBlock();
     for (Binding& binding : kernel.bindings)
-      entry->addArgument(MemRefType::get({ShapedType::kDynamic}, binding.isFloat ? Type(b.getF32Type()) : b.getI32Type()), source.getLoc());
+      entry->addArgument(MemRefType::get({ShapedType::kDynamic},
+                                         binding.isFloat ? Type(b.getF32Type()) : b.getI32Type()),
+                         source.getLoc());
     b.setInsertionPointToEnd(entry);
     // Scalars: offsets of buffers, then what the kernel takes.
     SmallVector<std::pair<unsigned, Attribute>> names;
@@ -44,20 +56,31 @@ public:
       auto memref = dyn_cast<MemRefType>(arg.getType());
       if (memref) {
         Type element = memref.getElementType();
-        if (!deviceType(element)) return source.emitError() << "cannot lower a buffer of " << element << " for this device: it has no such type";
-        if (memref.getRank() != 1 || !memref.getLayout().isIdentity()) return source.emitError("kernels for this device take one-dimensional buffers");
+        if (!deviceType(element))
+          return source.emitError() << "cannot lower a buffer of " << element
+                                    << " for this device: it has no such type";
+        if (memref.getRank() != 1 || !memref.getLayout().isIdentity())
+          return source.emitError("kernels for this device take one-dimensional buffers");
         Value at = entry->addArgument(b.getI32Type(), arg.getLoc());
-        names.push_back({cast<BlockArgument>(at).getArgNumber(), b.getStringAttr(signature.argNames[arg.getArgNumber()] + "_at")});
-        kernel.scalars.push_back({arg.getArgNumber(), true, std::min<int64_t>(bytesOf(element), 4), 'i'});
+        names.push_back({cast<BlockArgument>(at).getArgNumber(),
+                         b.getStringAttr(signature.argNames[arg.getArgNumber()] + "_at")});
+        kernel.scalars.push_back(
+            {arg.getArgNumber(), true, std::min<int64_t>(bytesOf(element), 4), 'i'});
         offsets[arg] = b.create<arith::IndexCastOp>(arg.getLoc(), b.getIndexType(), at);
       } else {
         Type type = deviceType(arg.getType());
-        if (!type) return source.emitError() << "cannot pass a scalar of " << arg.getType() << " to this device";
-        Value v = entry->addArgument(isa<FloatType>(type) ? type : Type(b.getI32Type()), arg.getLoc());
-        names.push_back({cast<BlockArgument>(v).getArgNumber(), b.getStringAttr(signature.argNames[arg.getArgNumber()])});
+        if (!type)
+          return source.emitError()
+                 << "cannot pass a scalar of " << arg.getType() << " to this device";
+        Value v =
+            entry->addArgument(isa<FloatType>(type) ? type : Type(b.getI32Type()), arg.getLoc());
+        names.push_back({cast<BlockArgument>(v).getArgNumber(),
+                         b.getStringAttr(signature.argNames[arg.getArgNumber()])});
         kernel.scalars.push_back({arg.getArgNumber(), false, 1, isa<FloatType>(type) ? 'f' : 'i'});
         if (type.isIndex()) v = b.create<arith::IndexCastOp>(arg.getLoc(), type, v);
-        if (type.isInteger(1)) v = b.create<arith::CmpIOp>(arg.getLoc(), arith::CmpIPredicate::ne, v, S(b, arg.getLoc(), v).num(0).v);
+        if (type.isInteger(1))
+          v = b.create<arith::CmpIOp>(arg.getLoc(), arith::CmpIPredicate::ne, v,
+                                      S(b, arg.getLoc(), v).num(0).v);
         map[arg] = v;
       }
     }
@@ -70,7 +93,8 @@ public:
     b.setInsertionPointToEnd(entry);
     b.create<func::ReturnOp>(source.getLoc());
     kernel.function.setFunctionType(b.getFunctionType(entry->getArgumentTypes(), {}));
-    for (auto [i, name] : names) kernel.function.setArgAttr(i, "ortc.name", name);
+    for (auto [i, name] : names)
+      kernel.function.setArgAttr(i, "ortc.name", name);
     for (NamedAttribute a : source->getDiscardableAttrs())
       if (a.getName() != "ortc.grid") kernel.function->setAttr(a.getName(), a.getValue());
     kernel.function->setAttr("ortc.block", b.getDenseI64ArrayAttr(kernel.workgroup));
@@ -100,7 +124,9 @@ private:
       auto memref = dyn_cast<MemRefType>(arg.getType());
       if (!memref) continue;
       const Binding& wanted = argBindings[arg.getArgNumber()];
-      auto it = llvm::find_if(kernel.bindings, [&](const Binding& x) { return x.segment == wanted.segment && x.number == wanted.number; });
+      auto it = llvm::find_if(kernel.bindings, [&](const Binding& x) {
+        return x.segment == wanted.segment && x.number == wanted.number;
+      });
       bool isFloat = memref.getElementType().isF32(), isNew = it == kernel.bindings.end();
       if (isNew) {
         kernel.bindings.push_back(wanted);
@@ -123,14 +149,18 @@ private:
   Value get(Value v) {
     auto it = map.find(v);
     if (it != map.end()) return it->second;
-    emitError(v.getLoc(), "cannot lower a value for this device: it comes from outside of the kernel");
+    emitError(v.getLoc(),
+              "cannot lower a value for this device: it comes from outside of the kernel");
     hasFailed = true;
-    return b.create<arith::ConstantOp>(v.getLoc(), b.getZeroAttr(deviceType(v.getType()) ? deviceType(v.getType()) : Type(b.getI32Type())));
+    return b.create<arith::ConstantOp>(
+        v.getLoc(),
+        b.getZeroAttr(deviceType(v.getType()) ? deviceType(v.getType()) : Type(b.getI32Type())));
   }
   S s(Value v) { return S(b, v.getLoc(), v); }
   SmallVector<Value> getAll(ValueRange values) {
     SmallVector<Value> r;
-    for (Value v : values) r.push_back(get(v));
+    for (Value v : values)
+      r.push_back(get(v));
     return r;
   }
   Value index(Location loc, int64_t c) { return b.create<arith::ConstantIndexOp>(loc, c); }
@@ -173,7 +203,8 @@ private:
     if (bytes >= 4) return {memref, at, {}};
     int64_t perWord = 4 / bytes;
     Value word = b.create<arith::DivUIOp>(loc, at, index(loc, perWord));
-    Value rest = b.create<arith::IndexCastOp>(loc, b.getI32Type(), b.create<arith::RemUIOp>(loc, at, index(loc, perWord)));
+    Value rest = b.create<arith::IndexCastOp>(
+        loc, b.getI32Type(), b.create<arith::RemUIOp>(loc, at, index(loc, perWord)));
     return {memref, word, (s(rest) * s(rest).num(8 * bytes)).v};
   }
 
@@ -186,7 +217,8 @@ private:
       bool isFloat = v.getType().isF32();
       if (element.isF32()) return isFloat ? v : s(v).asFloat().v;
       if (isFloat) v = s(v).bits().v;
-      if (!w.shift) return element.isIndex() ? b.create<arith::IndexCastOp>(loc, element, v).getResult() : v;
+      if (!w.shift)
+        return element.isIndex() ? b.create<arith::IndexCastOp>(loc, element, v).getResult() : v;
       S x = s(v).bin<arith::ShRUIOp>(s(w.shift));
       if (element.isInteger(1)) return (x & x.num(0xff)).cmpi(arith::CmpIPredicate::ne, x.num(0)).v;
       if (element.isF16() || element.isBF16()) return decode(element, (x & x.num(0xffff)).v);
@@ -285,19 +317,25 @@ private:
     SmallVector<Value> counts;
     Value total = index(loc, 1);
     for (unsigned d = 0; d < n; ++d) {
-      Value lower = get(op.getLowerBound()[d]), upper = get(op.getUpperBound()[d]), step = get(op.getStep()[d]);
-      Value count = getConstantIntValue(lower) == 0 ? upper : b.create<arith::SubIOp>(loc, upper, lower).getResult();
+      Value lower = get(op.getLowerBound()[d]), upper = get(op.getUpperBound()[d]),
+            step = get(op.getStep()[d]);
+      Value count = getConstantIntValue(lower) == 0
+                        ? upper
+                        : b.create<arith::SubIOp>(loc, upper, lower).getResult();
       if (getConstantIntValue(step) != 1) {
-        Value up = b.create<arith::AddIOp>(loc, count, b.create<arith::SubIOp>(loc, step, index(loc, 1)));
+        Value up =
+            b.create<arith::AddIOp>(loc, count, b.create<arith::SubIOp>(loc, step, index(loc, 1)));
         count = b.create<arith::DivSIOp>(loc, up, step);
       }
       counts.push_back(count);
       total = d == 0 ? count : b.create<arith::MulIOp>(loc, total, count).getResult();
     }
-    Value block = b.create<mlir::gpu::BlockIdOp>(loc, mlir::gpu::Dimension::x), thread = b.create<mlir::gpu::ThreadIdOp>(loc, mlir::gpu::Dimension::x);
+    Value block = b.create<mlir::gpu::BlockIdOp>(loc, mlir::gpu::Dimension::x),
+          thread = b.create<mlir::gpu::ThreadIdOp>(loc, mlir::gpu::Dimension::x);
     Value size = index(loc, threads);
     Value first = b.create<arith::AddIOp>(loc, b.create<arith::MulIOp>(loc, block, size), thread);
-    Value stride = b.create<arith::MulIOp>(loc, b.create<mlir::gpu::GridDimOp>(loc, mlir::gpu::Dimension::x), size);
+    Value stride = b.create<arith::MulIOp>(
+        loc, b.create<mlir::gpu::GridDimOp>(loc, mlir::gpu::Dimension::x), size);
     auto loop = b.create<scf::ForOp>(loc, first, total, stride);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -306,7 +344,8 @@ private:
     for (unsigned d = n; d-- > 0;) {
       Value position = d == 0 ? rest : b.create<arith::RemSIOp>(loc, rest, counts[d]).getResult();
       if (d > 0) rest = b.create<arith::DivSIOp>(loc, rest, counts[d]);
-      if (auto axes = op->getAttr("ortc.axis"); axes && position.getDefiningOp()) position.getDefiningOp()->setAttr("ortc.name", axisName(axes, d));
+      if (auto axes = op->getAttr("ortc.axis"); axes && position.getDefiningOp())
+        position.getDefiningOp()->setAttr("ortc.name", axisName(axes, d));
       Value lower = get(op.getLowerBound()[d]), step = get(op.getStep()[d]);
       if (getConstantIntValue(step) != 1) position = b.create<arith::MulIOp>(loc, position, step);
       if (getConstantIntValue(lower) != 0) position = b.create<arith::AddIOp>(loc, position, lower);
@@ -314,11 +353,14 @@ private:
     }
     if (n == 1)
       if (auto axes = op->getAttr("ortc.axis"))
-        if (getConstantIntValue(op.getStep()[0]) == 1 && getConstantIntValue(op.getLowerBound()[0]) == 0) loop->setAttr("ortc.axis", axisName(axes, 0));
+        if (getConstantIntValue(op.getStep()[0]) == 1 &&
+            getConstantIntValue(op.getLowerBound()[0]) == 0)
+          loop->setAttr("ortc.axis", axisName(axes, 0));
     return emitBlock(*op.getBody());
   }
   StringAttr axisName(Attribute axes, unsigned d) {
-    if (auto list = dyn_cast<ArrayAttr>(axes)) return d < list.size() ? dyn_cast<StringAttr>(list[d]) : b.getStringAttr("i");
+    if (auto list = dyn_cast<ArrayAttr>(axes))
+      return d < list.size() ? dyn_cast<StringAttr>(list[d]) : b.getStringAttr("i");
     SmallVector<StringRef> parts;
     cast<StringAttr>(axes).getValue().split(parts, ',');
     return b.getStringAttr(d < parts.size() ? parts[d].trim() : "i");
@@ -327,7 +369,8 @@ private:
   LogicalResult region(Block& from, Block* to, ValueRange fromArgs, ValueRange toArgs) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(to);
-    for (auto [x, y] : llvm::zip(fromArgs, toArgs)) map[x] = y;
+    for (auto [x, y] : llvm::zip(fromArgs, toArgs))
+      map[x] = y;
     return emitBlock(from);
   }
   FailureOr<SmallVector<Type>> types(Operation* op, TypeRange range) {
@@ -343,7 +386,8 @@ private:
   LogicalResult emit(Operation* op) {
     Location loc = op->getLoc();
     auto bindResults = [&](Operation* made) {
-      for (auto [x, y] : llvm::zip(op->getResults(), made->getResults())) map[x] = y;
+      for (auto [x, y] : llvm::zip(op->getResults(), made->getResults()))
+        map[x] = y;
     };
     return llvm::TypeSwitch<Operation*, LogicalResult>(op)
         .Case([&](arith::ConstantOp c) { return constant(c); })
@@ -357,7 +401,9 @@ private:
           Type e = deviceType(t.getElementType());
           if (!e || !t.hasStaticShape()) return fail(op, "this local array");
           if (e.isInteger(1) || e.isIndex()) e = b.getI32Type();
-          auto made = b.create<memref::AllocaOp>(loc, MemRefType::get(t.getShape(), e, MemRefLayoutAttrInterface(), t.getMemorySpace()));
+          auto made = b.create<memref::AllocaOp>(
+              loc,
+              MemRefType::get(t.getShape(), e, MemRefLayoutAttrInterface(), t.getMemorySpace()));
           if (Attribute name = op->getAttr("ortc.name")) made->setAttr("ortc.name", name);
           return map[a] = made, success();
         })
@@ -366,15 +412,18 @@ private:
           SmallVector<Value> ivs;
           OpBuilder::InsertionGuard guard(b);
           for (unsigned d = 0; d < p.getNumLoops(); ++d) {
-            auto loop = b.create<scf::ForOp>(loc, get(p.getLowerBound()[d]), get(p.getUpperBound()[d]), get(p.getStep()[d]));
+            auto loop = b.create<scf::ForOp>(loc, get(p.getLowerBound()[d]),
+                                             get(p.getUpperBound()[d]), get(p.getStep()[d]));
             map[p.getInductionVars()[d]] = loop.getInductionVar();
             b.setInsertionPointToStart(loop.getBody());
           }
           return emitBlock(*p.getBody());
         })
         .Case([&](scf::ForOp f) -> LogicalResult {
-          SmallVector<Value> bounds = {get(f.getLowerBound()), get(f.getUpperBound()), get(f.getStep())};
-          auto made = b.create<scf::ForOp>(loc, bounds[0], bounds[1], bounds[2], getAll(f.getInitArgs()));
+          SmallVector<Value> bounds = {get(f.getLowerBound()), get(f.getUpperBound()),
+                                       get(f.getStep())};
+          auto made =
+              b.create<scf::ForOp>(loc, bounds[0], bounds[1], bounds[2], getAll(f.getInitArgs()));
           if (Attribute a = f->getAttr("ortc.axis")) made->setAttr("ortc.axis", a);
           if (!made.getBody()->empty()) made.getBody()->back().erase();
           SmallVector<Value> from = {f.getInductionVar()}, to = {made.getInductionVar()};
@@ -387,7 +436,8 @@ private:
           auto t = types(op, f.getResultTypes());
           if (failed(t)) return failure();
           auto made = b.create<scf::IfOp>(loc, *t, get(f.getCondition()), f.elseBlock() != nullptr);
-          for (auto [from, to] : {std::pair(f.thenBlock(), made.thenBlock()), std::pair(f.elseBlock(), made.elseBlock())}) {
+          for (auto [from, to] : {std::pair(f.thenBlock(), made.thenBlock()),
+                                  std::pair(f.elseBlock(), made.elseBlock())}) {
             if (!from) continue;
             if (!to->empty()) to->back().erase();
             if (failed(region(*from, to, {}, {}))) return failure();
@@ -406,22 +456,31 @@ private:
             before = b.createBlock(&made.getBefore(), {}, ValueRange(inits).getTypes(), l1);
             after = b.createBlock(&made.getAfter(), {}, *results, l2);
           }
-          if (failed(region(*f.getBeforeBody(), before, f.getBeforeArguments(), before->getArguments()))) return failure();
-          if (failed(region(*f.getAfterBody(), after, f.getAfterArguments(), after->getArguments()))) return failure();
+          if (failed(region(*f.getBeforeBody(), before, f.getBeforeArguments(),
+                            before->getArguments())))
+            return failure();
+          if (failed(
+                  region(*f.getAfterBody(), after, f.getAfterArguments(), after->getArguments())))
+            return failure();
           return bindResults(made), success();
         })
-        .Case<scf::YieldOp, scf::ConditionOp>([&](Operation*) { return clone(op, getAll(op->getOperands()), {}), success(); })
-        .Case<mlir::gpu::ThreadIdOp, mlir::gpu::BlockIdOp, mlir::gpu::GridDimOp, mlir::gpu::BarrierOp>([&](Operation*) {
-          return bindResults(clone(op, {}, op->getResultTypes())), success();
+        .Case<scf::YieldOp, scf::ConditionOp>(
+            [&](Operation*) { return clone(op, getAll(op->getOperands()), {}), success(); })
+        .Case<mlir::gpu::ThreadIdOp, mlir::gpu::BlockIdOp, mlir::gpu::GridDimOp,
+              mlir::gpu::BarrierOp>(
+            [&](Operation*) { return bindResults(clone(op, {}, op->getResultTypes())), success(); })
+        .Case([&](mlir::gpu::BlockDimOp d) {
+          return map[d] = index(loc, kernel.workgroup[static_cast<int>(d.getDimension())]),
+                 success();
         })
-        .Case([&](mlir::gpu::BlockDimOp d) { return map[d] = index(loc, kernel.workgroup[static_cast<int>(d.getDimension())]), success(); })
         .Default([&](Operation*) { return scalar(op); });
   }
 
   LogicalResult scalar(Operation* op) {
     Location loc = op->getLoc();
     if (op->getNumResults() != 1 || op->getNumRegions()) return fail(op, "there is no form of it");
-    Type type = op->getResult(0).getType(), from = op->getNumOperands() ? op->getOperand(0).getType() : type;
+    Type type = op->getResult(0).getType(),
+         from = op->getNumOperands() ? op->getOperand(0).getType() : type;
     for (Type t : {type, from})
       if (!deviceType(t)) return fail(op, t.isF64() ? "it has no f64" : "it has no such type");
     Type to = deviceType(type);
@@ -445,34 +504,46 @@ private:
         .Case<arith::UIToFPOp>([&](Operation*) {
           if (from.isInteger(1)) return put(s(v[0]).select(s(v[0]).lit(1), s(v[0]).lit(0)).v);
           Value x = zeroExtended(from, v[0]);
-          return put(rounded(type, isNarrow(from) ? b.create<arith::SIToFPOp>(loc, b.getF32Type(), x).getResult() : b.create<arith::UIToFPOp>(loc, b.getF32Type(), x).getResult()));
+          return put(
+              rounded(type, isNarrow(from)
+                                ? b.create<arith::SIToFPOp>(loc, b.getF32Type(), x).getResult()
+                                : b.create<arith::UIToFPOp>(loc, b.getF32Type(), x).getResult()));
         })
         .Case<arith::FPToSIOp, arith::FPToUIOp>([&](Operation*) {
           bool isSigned = isa<arith::FPToSIOp>(op);
-          if (type.isInteger(1)) return put(s(v[0]).cmpf(arith::CmpFPredicate::UNE, s(v[0]).lit(0)).v);
+          if (type.isInteger(1))
+            return put(s(v[0]).cmpf(arith::CmpFPredicate::UNE, s(v[0]).lit(0)).v);
           Value r = helper(isSigned || narrow ? "f32_to_i32" : "f32_to_u32", v[0]);
           if (narrow) { // saturate
             int64_t width = type.getIntOrFloatBitWidth();
-            S x = s(r), low = x.num(isSigned ? -(1 << (width - 1)) : 0), high = x.num(isSigned ? (1 << (width - 1)) - 1 : (1 << width) - 1);
+            S x = s(r), low = x.num(isSigned ? -(1 << (width - 1)) : 0),
+              high = x.num(isSigned ? (1 << (width - 1)) - 1 : (1 << width) - 1);
             x = x.cmpi(arith::CmpIPredicate::slt, low).select(low, x);
             x = x.cmpi(arith::CmpIPredicate::sgt, high).select(high, x);
             r = wrap(type, x.v);
           }
           return put(r);
         })
-        .Case<arith::ExtSIOp>([&](Operation*) { return put(from.isInteger(1) ? b.create<arith::ExtSIOp>(loc, to, v[0]).getResult() : v[0]); })
+        .Case<arith::ExtSIOp>([&](Operation*) {
+          return put(from.isInteger(1) ? b.create<arith::ExtSIOp>(loc, to, v[0]).getResult()
+                                       : v[0]);
+        })
         .Case<arith::ExtUIOp>([&](Operation*) {
           if (from.isInteger(1)) return put(b.create<arith::ExtUIOp>(loc, to, v[0]));
           return put(zeroExtended(from, v[0]));
         })
         .Case<arith::TruncIOp>([&](Operation*) {
-          if (type.isInteger(1)) return put((s(v[0]) & s(v[0]).num(1)).cmpi(arith::CmpIPredicate::ne, s(v[0]).num(0)).v);
+          if (type.isInteger(1))
+            return put((s(v[0]) & s(v[0]).num(1)).cmpi(arith::CmpIPredicate::ne, s(v[0]).num(0)).v);
           return put(wrap(type, v[0]));
         })
         .Case<arith::IndexCastOp, arith::IndexCastUIOp>([&](Operation*) {
           Value x = v[0];
           if (isa<arith::IndexCastUIOp>(op)) x = zeroExtended(from, x);
-          if (x.getType().isInteger(1)) x = isa<arith::IndexCastUIOp>(op) ? b.create<arith::ExtUIOp>(loc, b.getI32Type(), x).getResult() : b.create<arith::ExtSIOp>(loc, b.getI32Type(), x).getResult();
+          if (x.getType().isInteger(1))
+            x = isa<arith::IndexCastUIOp>(op)
+                    ? b.create<arith::ExtUIOp>(loc, b.getI32Type(), x).getResult()
+                    : b.create<arith::ExtSIOp>(loc, b.getI32Type(), x).getResult();
           if (x.getType() == to) return put(wrap(type, x));
           return put(wrap(type, b.create<arith::IndexCastOp>(loc, to, x)));
         })
@@ -487,40 +558,55 @@ private:
           bool isUnsigned = c.getPredicate() >= arith::CmpIPredicate::ult;
           if (isUnsigned) v[0] = zeroExtended(from, v[0]), v[1] = zeroExtended(from, v[1]);
           if (from.isInteger(1) && c.getPredicate() > arith::CmpIPredicate::ne) {
-            for (Value& x : v) x = isUnsigned ? b.create<arith::ExtUIOp>(loc, b.getI32Type(), x).getResult() : b.create<arith::ExtSIOp>(loc, b.getI32Type(), x).getResult();
+            for (Value& x : v)
+              x = isUnsigned ? b.create<arith::ExtUIOp>(loc, b.getI32Type(), x).getResult()
+                             : b.create<arith::ExtSIOp>(loc, b.getI32Type(), x).getResult();
           }
           return put(b.create<arith::CmpIOp>(loc, c.getPredicate(), v[0], v[1]));
         })
         .Case<arith::FloorDivSIOp, arith::CeilDivSIOp>([&](Operation*) {
           using P = arith::CmpIPredicate;
-          Value q = b.create<arith::DivSIOp>(loc, v[0], v[1]), r = b.create<arith::RemSIOp>(loc, v[0], v[1]);
-          Value zero = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(to, 0)), one = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(to, 1));
+          Value q = b.create<arith::DivSIOp>(loc, v[0], v[1]),
+                r = b.create<arith::RemSIOp>(loc, v[0], v[1]);
+          Value zero = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(to, 0)),
+                one = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(to, 1));
           Value inexact = b.create<arith::CmpIOp>(loc, P::ne, r, zero);
-          Value differ = b.create<arith::CmpIOp>(loc, P::ne, b.create<arith::CmpIOp>(loc, P::slt, r, zero), b.create<arith::CmpIOp>(loc, P::slt, v[1], zero));
+          Value differ =
+              b.create<arith::CmpIOp>(loc, P::ne, b.create<arith::CmpIOp>(loc, P::slt, r, zero),
+                                      b.create<arith::CmpIOp>(loc, P::slt, v[1], zero));
           bool floor = isa<arith::FloorDivSIOp>(op);
-          if (!floor) differ = b.create<arith::XOrIOp>(loc, differ, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
-          Value by = b.create<arith::SelectOp>(loc, b.create<arith::AndIOp>(loc, inexact, differ), one, zero);
-          return put(floor ? b.create<arith::SubIOp>(loc, q, by).getResult() : b.create<arith::AddIOp>(loc, q, by).getResult());
+          if (!floor)
+            differ = b.create<arith::XOrIOp>(loc, differ,
+                                             b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
+          Value by = b.create<arith::SelectOp>(loc, b.create<arith::AndIOp>(loc, inexact, differ),
+                                               one, zero);
+          return put(floor ? b.create<arith::SubIOp>(loc, q, by).getResult()
+                           : b.create<arith::AddIOp>(loc, q, by).getResult());
         })
         .Case<arith::CeilDivUIOp>([&](Operation*) { return fail(op, "unsigned rounding up"); })
-        .Case<arith::DivUIOp, arith::RemUIOp, arith::MaxUIOp, arith::MinUIOp, arith::ShRUIOp>([&](Operation*) {
-          if (from.isInteger(64) && isa<arith::ShRUIOp>(op)) return fail(op, "shifts of 64-bit values");
-          v[0] = zeroExtended(from, v[0]);
-          if (!isa<arith::ShRUIOp>(op)) v[1] = zeroExtended(from, v[1]);
-          return put(wrap(type, clone(op, v, to)->getResult(0)));
-        })
+        .Case<arith::DivUIOp, arith::RemUIOp, arith::MaxUIOp, arith::MinUIOp, arith::ShRUIOp>(
+            [&](Operation*) {
+              if (from.isInteger(64) && isa<arith::ShRUIOp>(op))
+                return fail(op, "shifts of 64-bit values");
+              v[0] = zeroExtended(from, v[0]);
+              if (!isa<arith::ShRUIOp>(op)) v[1] = zeroExtended(from, v[1]);
+              return put(wrap(type, clone(op, v, to)->getResult(0)));
+            })
         .Case<arith::ShLIOp, arith::ShRSIOp>([&](Operation*) {
           if (from.isInteger(64)) return fail(op, "shifts of 64-bit values");
           return put(wrap(type, clone(op, v, to)->getResult(0)));
         })
-        .Case<math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>([&](Operation*) {
-          if (!type.isInteger(32)) return fail(op, "bits of anything but 32-bit values");
-          return put(callMath(into, b, op, v));
-        })
+        .Case<math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>(
+            [&](Operation*) {
+              if (!type.isInteger(32)) return fail(op, "bits of anything but 32-bit values");
+              return put(callMath(into, b, op, v));
+            })
         .Case<math::AbsIOp>([&](Operation*) {
           Value zero = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(to, 0));
           Value negative = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, v[0], zero);
-          return put(wrap(type, b.create<arith::SelectOp>(loc, negative, b.create<arith::SubIOp>(loc, zero, v[0]), v[0])));
+          return put(wrap(type, b.create<arith::SelectOp>(loc, negative,
+                                                          b.create<arith::SubIOp>(loc, zero, v[0]),
+                                                          v[0])));
         })
         // floats
         .Case<arith::CmpFOp>([&](arith::CmpFOp c) {
@@ -530,14 +616,18 @@ private:
             S nan = s(v[0]).isNaN();
             if (v[0] != v[1]) nan = nan | s(v[1]).isNaN();
             if (c.getPredicate() == P::UNO) return put(nan.v);
-            return put(b.create<arith::XOrIOp>(loc, nan.v, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true))));
+            return put(b.create<arith::XOrIOp>(
+                loc, nan.v, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true))));
           }
           if (c.getPredicate() == P::UNE && v[0] == v[1]) return put(s(v[0]).isNaN().v);
-          if (c.getPredicate() == P::OEQ && v[0] == v[1]) return put(b.create<arith::XOrIOp>(loc, s(v[0]).isNaN().v, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true))));
+          if (c.getPredicate() == P::OEQ && v[0] == v[1])
+            return put(b.create<arith::XOrIOp>(
+                loc, s(v[0]).isNaN().v, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true))));
           // Drivers were seen to take `a != b` for "ordered and different".
           if (c.getPredicate() == P::UNE) {
             Value equal = b.create<arith::CmpFOp>(loc, P::OEQ, v[0], v[1]);
-            return put(b.create<arith::XOrIOp>(loc, equal, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true))));
+            return put(b.create<arith::XOrIOp>(
+                loc, equal, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true))));
           }
           return put(b.create<arith::CmpFOp>(loc, c.getPredicate(), v[0], v[1]));
         })
@@ -565,11 +655,13 @@ FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
   DeviceModule result;
   result.module = ModuleOp::create(module.getLoc());
   for (NamedAttribute a : module->getAttrs())
-    if (a.getName() != SymbolTable::getSymbolAttrName()) (*result.module)->setAttr(a.getName(), a.getValue());
+    if (a.getName() != SymbolTable::getSymbolAttrName())
+      (*result.module)->setAttr(a.getName(), a.getValue());
   bool ok = true;
   llvm::StringMap<unsigned> known;
   llvm::StringMap<unsigned> used;
-  auto add = [&](func::FuncOp source, ArrayRef<Binding> args, const std::string& key) -> std::optional<unsigned> {
+  auto add = [&](func::FuncOp source, ArrayRef<Binding> args,
+                 const std::string& key) -> std::optional<unsigned> {
     if (auto it = known.find(key); it != known.end()) return it->second;
     DeviceKernel kernel;
     kernel.source = source;
@@ -586,7 +678,8 @@ FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
     return known[key] = result.list.size() - 1;
   };
   module.walk([&](LaunchOp launch) {
-    auto source = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(launch, launch.getKernelAttr());
+    auto source =
+        SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(launch, launch.getKernelAttr());
     if (!source) {
       launch.emitError("there is no kernel of this name");
       ok = false;
@@ -604,7 +697,8 @@ FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
           return;
         }
         binding.segment = buffer.getSegment().str();
-        binding.number = binding.segment == "input" || binding.segment == "output" ? buffer.getNumber() : 0;
+        binding.number =
+            binding.segment == "input" || binding.segment == "output" ? buffer.getNumber() : 0;
         key += "|" + binding.segment + std::to_string(binding.number);
       }
       args.push_back(binding);
@@ -615,7 +709,8 @@ FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
   for (auto f : module.getOps<func::FuncOp>()) {
     if (!f->hasAttr("ortc.kernel") || !launchesOf(f).empty()) continue;
     SmallVector<Binding> args;
-    for (unsigned i = 0; i < f.getNumArguments(); ++i) args.push_back({"input", i});
+    for (unsigned i = 0; i < f.getNumArguments(); ++i)
+      args.push_back({"input", i});
     add(f, args, f.getSymName().str() + "!");
   }
   if (ok && failed(mlir::verify(*result.module))) ok = false;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for devices that know little: WGSL and SPIR-V. Before printing, each kernel becomes a function that uses only
-// what both have for certain:
+// Kernels for devices that know little: WGSL and SPIR-V. Before printing, each kernel becomes a
+// function that uses only what both have for certain:
 //
-//   memory   one binding per segment that the kernel touches (all arena tensors share one, since WebGPU allows no buffer
-//            to be bound twice when one binding writes): a rank-1 memref of i32 or f32. Where a tensor begins in it is an
-//            i32 argument `NAME_at`, counted in elements (in words for 64-bit types). Elements of 1 and 2 bytes lie packed
-//            in words, as on every other target; stores to them are an atomic AND and an atomic OR.
-//   integers index, i32 and i1. i8 and i16 are i32, wrapped after each op. i64 is its low word: memory keeps 64 bits,
+//   memory   one binding per segment that the kernel touches (all arena tensors share one, since
+//   WebGPU allows no buffer
+//            to be bound twice when one binding writes): a rank-1 memref of i32 or f32. Where a
+//            tensor begins in it is an i32 argument `NAME_at`, counted in elements (in words for
+//            64-bit types). Elements of 1 and 2 bytes lie packed in words, as on every other
+//            target; stores to them are an atomic AND and an atomic OR.
+//   integers index, i32 and i1. i8 and i16 are i32, wrapped after each op. i64 is its low word:
+//   memory keeps 64 bits,
 //            values beyond 32 bits are not supported (stores sign-extend).
 //   floats   f32. f16 and bf16 are f32, rounded after each op. f64 is an error.
-//   math     add, mul, compare, sqrt, exp, log, floor and the like; everything else is a function of Math.cpp.
-//   threads  scf.parallel is a loop over this thread's share of all iterations.
+//   math     add, mul, compare, sqrt, exp, log, floor and the like; everything else is a function
+//   of Math.cpp. threads  scf.parallel is a loop over this thread's share of all iterations.
 #pragma once
 #include "compiler/ops/AllOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -27,8 +30,9 @@ struct Binding {
 };
 
 struct DeviceScalar {
-  unsigned arg;    ///< of the launch
-  bool isOffset;   ///< where the buffer that is passed begins: its byte offset / unitBytes; else the scalar itself
+  unsigned arg;  ///< of the launch
+  bool isOffset; ///< where the buffer that is passed begins: its byte offset / unitBytes; else the
+                 ///< scalar itself
   int64_t unitBytes = 1;
   char letter = 'i'; ///< 'i' or 'f'
 };
@@ -46,7 +50,8 @@ struct DeviceKernel {
 /// All kernels that a program launches, one per kernel and pattern of segments.
 class DeviceModule {
 public:
-  /// `threads`: of a workgroup, where a kernel does not say. Failure comes with diagnostics at the ops.
+  /// `threads`: of a workgroup, where a kernel does not say. Failure comes with diagnostics at the
+  /// ops.
   static mlir::FailureOr<DeviceModule> create(mlir::ModuleOp module, int64_t threads = 64);
 
   const std::vector<DeviceKernel>& kernels() const { return list; }

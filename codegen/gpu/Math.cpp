@@ -13,28 +13,73 @@ S S::lit(double x) const {
 }
 S S::num(int64_t x) const {
   Type t = isa<IntegerType>(v.getType()) ? v.getType() : b->getI32Type();
-  return {*b, loc, b->create<arith::ConstantOp>(loc, b->getIntegerAttr(t, APInt(t.getIntOrFloatBitWidth(), static_cast<uint64_t>(x), true).getSExtValue()))};
+  return {
+      *b, loc,
+      b->create<arith::ConstantOp>(
+          loc,
+          b->getIntegerAttr(
+              t, APInt(t.getIntOrFloatBitWidth(), static_cast<uint64_t>(x), true).getSExtValue()))};
 }
-S S::bits() const { return {*b, loc, b->create<arith::BitcastOp>(loc, b->getI32Type(), v)}; }
-S S::asFloat() const { return {*b, loc, b->create<arith::BitcastOp>(loc, b->getF32Type(), v)}; }
-S S::toFloat() const { return {*b, loc, b->create<arith::SIToFPOp>(loc, b->getF32Type(), v)}; }
-S S::toInt() const { return {*b, loc, b->create<arith::FPToSIOp>(loc, b->getI32Type(), v)}; }
-S S::cmpf(FP p, S o) const { return {*b, loc, b->create<arith::CmpFOp>(loc, p, v, o.v)}; }
-S S::cmpi(IP p, S o) const { return {*b, loc, b->create<arith::CmpIOp>(loc, p, v, o.v)}; }
-S S::select(S yes, S no) const { return {*b, loc, b->create<arith::SelectOp>(loc, v, yes.v, no.v)}; }
-S S::fma(S m, S a) const { return {*b, loc, b->create<math::FmaOp>(loc, v, m.v, a.v)}; }
-S S::isNaN() const { return (bits() & bits().num(0x7fffffff)).cmpi(IP::sgt, bits().num(0x7f800000)); }
-static bool isFloat(S x) { return isa<FloatType>(x.v.getType()); }
-S operator+(S x, S y) { return isFloat(x) ? x.bin<arith::AddFOp>(y) : x.bin<arith::AddIOp>(y); }
-S operator-(S x, S y) { return isFloat(x) ? x.bin<arith::SubFOp>(y) : x.bin<arith::SubIOp>(y); }
-S operator*(S x, S y) { return isFloat(x) ? x.bin<arith::MulFOp>(y) : x.bin<arith::MulIOp>(y); }
-S operator/(S x, S y) { return isFloat(x) ? x.bin<arith::DivFOp>(y) : x.bin<arith::DivSIOp>(y); }
-S operator&(S x, S y) { return x.bin<arith::AndIOp>(y); }
-S operator|(S x, S y) { return x.bin<arith::OrIOp>(y); }
-static S operator^(S x, S y) { return x.bin<arith::XOrIOp>(y); }
-S operator<<(S x, int y) { return x.bin<arith::ShLIOp>(x.num(y)); }
-S lshr(S x, int y) { return x.bin<arith::ShRUIOp>(x.num(y)); }
-static S ashr(S x, int y) { return x.bin<arith::ShRSIOp>(x.num(y)); }
+S S::bits() const {
+  return {*b, loc, b->create<arith::BitcastOp>(loc, b->getI32Type(), v)};
+}
+S S::asFloat() const {
+  return {*b, loc, b->create<arith::BitcastOp>(loc, b->getF32Type(), v)};
+}
+S S::toFloat() const {
+  return {*b, loc, b->create<arith::SIToFPOp>(loc, b->getF32Type(), v)};
+}
+S S::toInt() const {
+  return {*b, loc, b->create<arith::FPToSIOp>(loc, b->getI32Type(), v)};
+}
+S S::cmpf(FP p, S o) const {
+  return {*b, loc, b->create<arith::CmpFOp>(loc, p, v, o.v)};
+}
+S S::cmpi(IP p, S o) const {
+  return {*b, loc, b->create<arith::CmpIOp>(loc, p, v, o.v)};
+}
+S S::select(S yes, S no) const {
+  return {*b, loc, b->create<arith::SelectOp>(loc, v, yes.v, no.v)};
+}
+S S::fma(S m, S a) const {
+  return {*b, loc, b->create<math::FmaOp>(loc, v, m.v, a.v)};
+}
+S S::isNaN() const {
+  return (bits() & bits().num(0x7fffffff)).cmpi(IP::sgt, bits().num(0x7f800000));
+}
+static bool isFloat(S x) {
+  return isa<FloatType>(x.v.getType());
+}
+S operator+(S x, S y) {
+  return isFloat(x) ? x.bin<arith::AddFOp>(y) : x.bin<arith::AddIOp>(y);
+}
+S operator-(S x, S y) {
+  return isFloat(x) ? x.bin<arith::SubFOp>(y) : x.bin<arith::SubIOp>(y);
+}
+S operator*(S x, S y) {
+  return isFloat(x) ? x.bin<arith::MulFOp>(y) : x.bin<arith::MulIOp>(y);
+}
+S operator/(S x, S y) {
+  return isFloat(x) ? x.bin<arith::DivFOp>(y) : x.bin<arith::DivSIOp>(y);
+}
+S operator&(S x, S y) {
+  return x.bin<arith::AndIOp>(y);
+}
+S operator|(S x, S y) {
+  return x.bin<arith::OrIOp>(y);
+}
+static S operator^(S x, S y) {
+  return x.bin<arith::XOrIOp>(y);
+}
+S operator<<(S x, int y) {
+  return x.bin<arith::ShLIOp>(x.num(y));
+}
+S lshr(S x, int y) {
+  return x.bin<arith::ShRUIOp>(x.num(y));
+}
+static S ashr(S x, int y) {
+  return x.bin<arith::ShRSIOp>(x.num(y));
+}
 
 namespace {
 
@@ -44,33 +89,53 @@ using Body = S (*)(Args);
 S poly(S x, std::initializer_list<double> coefficients) { // highest first
   auto it = coefficients.begin();
   S p = x.lit(*it);
-  for (++it; it != coefficients.end(); ++it) p = p.fma(x, x.lit(*it));
+  for (++it; it != coefficients.end(); ++it)
+    p = p.fma(x, x.lit(*it));
   return p;
 }
-S fabs(S x) { return x.un<math::AbsFOp>(); }
-S expOf(S x) { return x.un<math::ExpOp>(); }
-S sqrtOf(S x) { return x.un<math::SqrtOp>(); }
+S fabs(S x) {
+  return x.un<math::AbsFOp>();
+}
+S expOf(S x) {
+  return x.un<math::ExpOp>();
+}
+S sqrtOf(S x) {
+  return x.un<math::SqrtOp>();
+}
 S copysign(S magnitude, S sign) {
   S m = magnitude.bits(), s = sign.bits();
   return ((m & m.num(0x7fffffff)) | (s & s.num(INT32_MIN))).asFloat();
 }
-S keepNaN(S x, S y) { return x.isNaN().select(x, y); }
-S atMost(S x, double hi) { return x.cmpf(FP::OGT, x.lit(hi)).select(x.lit(hi), x); }
-S truncOf(S x) { return copysign(fabs(x).un<math::FloorOp>(), x); }
-S powerOfTwo(S n) { return ((n + n.num(127)) << 23).asFloat(); } // -126 <= n <= 127
-S ln2(S x) { return x.lit(0.693147180559945); }
+S keepNaN(S x, S y) {
+  return x.isNaN().select(x, y);
+}
+S atMost(S x, double hi) {
+  return x.cmpf(FP::OGT, x.lit(hi)).select(x.lit(hi), x);
+}
+S truncOf(S x) {
+  return copysign(fabs(x).un<math::FloorOp>(), x);
+}
+S powerOfTwo(S n) {
+  return ((n + n.num(127)) << 23).asFloat();
+} // -126 <= n <= 127
+S ln2(S x) {
+  return x.lit(0.693147180559945);
+}
 
 S erf(Args a) {
   S x = a[0], t = fabs(x), s = x * x;
-  S p = poly(s, {7.99504851e-05, -0.000804951473, 0.00519239251, -0.0268557295, 0.112836257, -0.376126289, 0.128379166});
+  S p = poly(s, {7.99504851e-05, -0.000804951473, 0.00519239251, -0.0268557295, 0.112836257,
+                 -0.376126289, 0.128379166});
   S near = t.fma(p, t), c = atMost(t, 4.0);
-  S q = poly(c, {4.93703465e-06, -4.55716436e-05, -4.96217253e-05, 0.00293023442, -0.022674242, 0.105262779, 0.635625243, 0.128551751});
+  S q = poly(c, {4.93703465e-06, -4.55716436e-05, -4.96217253e-05, 0.00293023442, -0.022674242,
+                 0.105262779, 0.635625243, 0.128551751});
   S far = x.lit(1) - expOf(x.lit(0) - c.fma(q, c));
   return keepNaN(x, copysign(t.cmpf(FP::OGT, x.lit(0.925)).select(far, near), x));
 }
 S tanh(Args a) {
   S x = a[0], t = fabs(x), s = x * x;
-  S near = (t * s).fma(poly(s, {-0.00569229666, 0.0206281673, -0.0537365153, 0.133314058, -0.333332807}), t);
+  S near = (t * s).fma(
+      poly(s, {-0.00569229666, 0.0206281673, -0.0537365153, 0.133314058, -0.333332807}), t);
   S e = expOf(x.lit(2) * atMost(t, 10.0));
   S far = x.lit(1) - x.lit(2) / (e + x.lit(1));
   return keepNaN(x, copysign(t.cmpf(FP::OGT, x.lit(0.625)).select(far, near), x));
@@ -86,7 +151,8 @@ S cosh(Args a) {
   return h + x.lit(0.25) / h;
 }
 S logRest(S f, S more) {
-  S p = poly(f, {-0.0761891156, 0.127496243, -0.131562218, 0.14200893, -0.16623348, 0.200012609, -0.250008225, 0.333333313});
+  S p = poly(f, {-0.0761891156, 0.127496243, -0.131562218, 0.14200893, -0.16623348, 0.200012609,
+                 -0.250008225, 0.333333313});
   S z = f * f;
   return z.fma(f.lit(-0.5), (f * z).fma(p, more));
 }
@@ -102,7 +168,9 @@ S log1pOf(S x) {
   y = x.bits().cmpi(IP::eq, x.num(0x7f800000)).select(x, y);
   return x.cmpf(FP::OEQ, x.lit(0)).select(x, keepNaN(x, y));
 }
-S log1p(Args a) { return log1pOf(a[0]); }
+S log1p(Args a) {
+  return log1pOf(a[0]);
+}
 S expm1(Args a) {
   S x = a[0];
   S near = poly(x, {0.00138367189, 0.00836914033, 0.0416681059, 0.166665167, 0.49999994});
@@ -110,7 +178,8 @@ S expm1(Args a) {
   S small = fabs(x).cmpf(FP::OLT, x.lit(0.34));
   // (e^(x/2) - 1) (e^(x/2) + 1) keeps what a difference would lose
   S h = x * x.lit(0.5), e = expOf(x);
-  S hm = (h * h).fma(poly(h, {0.00138367189, 0.00836914033, 0.0416681059, 0.166665167, 0.49999994}), h);
+  S hm = (h * h).fma(poly(h, {0.00138367189, 0.00836914033, 0.0416681059, 0.166665167, 0.49999994}),
+                     h);
   S mid = hm * (hm + x.lit(2));
   S y = fabs(x).cmpf(FP::OLT, x.lit(0.68)).select(mid, e - x.lit(1));
   return keepNaN(x, small.select(near, y));
@@ -122,12 +191,20 @@ S exp2(Args a) {
   S p = expOf((c - n) * ln2(x));
   return keepNaN(x, p * powerOfTwo(half) * powerOfTwo(k - half));
 }
-S log2Of(S x) { return x.un<math::LogOp>() * x.lit(1.44269504088896); }
-S log2(Args a) { return log2Of(a[0]); }
-S log10(Args a) { return a[0].un<math::LogOp>() * a[0].lit(0.434294481903252); }
+S log2Of(S x) {
+  return x.un<math::LogOp>() * x.lit(1.44269504088896);
+}
+S log2(Args a) {
+  return log2Of(a[0]);
+}
+S log10(Args a) {
+  return a[0].un<math::LogOp>() * a[0].lit(0.434294481903252);
+}
 S asinh(Args a) {
   S x = a[0], t = fabs(x), s = x * x;
-  S near = (t * s).fma(poly(s, {0.00925663859, -0.0200495869, 0.0300335698, -0.0446160957, 0.0749990717, -0.166666657}), t);
+  S near = (t * s).fma(poly(s, {0.00925663859, -0.0200495869, 0.0300335698, -0.0446160957,
+                                0.0749990717, -0.166666657}),
+                       t);
   S huge = t.cmpf(FP::OGT, x.lit(1e9));
   S w = t + s / (x.lit(1) + sqrtOf(x.lit(1) + s));
   S far = log1pOf(huge.select(t, w)) + huge.select(ln2(x), x.lit(0));
@@ -141,7 +218,8 @@ S acosh(Args a) {
 }
 S atanh(Args a) {
   S x = a[0], t = fabs(x), s = x * x;
-  S near = (t * s).fma(poly(s, {0.17638056, 0.051603131, 0.1181641, 0.142237842, 0.20002453, 0.333333015}), t);
+  S near = (t * s).fma(
+      poly(s, {0.17638056, 0.051603131, 0.1181641, 0.142237842, 0.20002453, 0.333333015}), t);
   S far = x.lit(0.5) * log1pOf(x.lit(2) * t / (x.lit(1) - t));
   return keepNaN(x, copysign(t.cmpf(FP::OGT, x.lit(0.5)).select(far, near), x));
 }
@@ -157,7 +235,8 @@ std::pair<S, S> reduce(S x) {
 S sinOf(S r, S n) {
   S s = r * r;
   S even = (r * s).fma(poly(s, {2.83251006e-06, -0.000198530644, 0.0083333794, -0.166666672}), r);
-  S odd = (s * s).fma(poly(s, {2.44306702e-05, -0.00138873013, 0.0416666456}), s.fma(s.lit(-0.5), s.lit(1)));
+  S odd = (s * s).fma(poly(s, {2.44306702e-05, -0.00138873013, 0.0416666456}),
+                      s.fma(s.lit(-0.5), s.lit(1)));
   S y = (n & n.num(1)).cmpi(IP::ne, n.num(0)).select(odd, even);
   return (y.bits() ^ ((n & n.num(2)) << 30)).asFloat();
 }
@@ -178,11 +257,16 @@ S tan(Args a) {
   S x = a[0];
   auto [r, n] = reduce(x);
   S s = r * r;
-  S t = (r * s).fma(poly(s, {0.00940340944, 0.00309081469, 0.0244472586, 0.0534068644, 0.13338846, 0.333331555}), r);
+  S t = (r * s).fma(
+      poly(s, {0.00940340944, 0.00309081469, 0.0244472586, 0.0534068644, 0.13338846, 0.333331555}),
+      r);
   S y = (n & n.num(1)).cmpi(IP::ne, n.num(0)).select(x.lit(-1) / t, t);
   return unlessFinite(x, x.cmpf(FP::OEQ, x.lit(0)).select(x, y));
 }
-S asinCore(S x, S s) { return (x * s).fma(poly(s, {0.0421582982, 0.0241847802, 0.0454691499, 0.0749530941, 0.166667521}), x); }
+S asinCore(S x, S s) {
+  return (x * s).fma(poly(s, {0.0421582982, 0.0241847802, 0.0454691499, 0.0749530941, 0.166667521}),
+                     x);
+}
 S asin(Args a) {
   S x = a[0], t = fabs(x), large = t.cmpf(FP::OGT, x.lit(0.5)), z = (x.lit(1) - t) * x.lit(0.5);
   S p = asinCore(large.select(sqrtOf(z), t), large.select(z, t * t));
@@ -193,13 +277,16 @@ S acos(Args a) {
   S x = a[0], t = fabs(x), large = t.cmpf(FP::OGT, x.lit(0.5)), z = (x.lit(1) - t) * x.lit(0.5);
   S p = asinCore(large.select(sqrtOf(z), t), large.select(z, t * t));
   S twice = x.lit(2) * p;
-  S outer = x.cmpf(FP::OLT, x.lit(0)).select(x.lit(3.14159274) - (twice + x.lit(8.74227766e-08)), twice);
+  S outer =
+      x.cmpf(FP::OLT, x.lit(0)).select(x.lit(3.14159274) - (twice + x.lit(8.74227766e-08)), twice);
   S y = large.select(outer, x.lit(1.57079637) - (copysign(p, x) + x.lit(4.37113883e-08)));
   return t.cmpf(FP::OLE, x.lit(1)).select(y, x.num(0x7fc00000).asFloat());
 }
 S atanCore(S x) {
   S s = x * x;
-  return (x * s).fma(poly(s, {0.00292112445, -0.01636995, 0.0432139523, -0.0755218491, 0.106658824, -0.14211008, 0.199937671, -0.333331525}), x);
+  return (x * s).fma(poly(s, {0.00292112445, -0.01636995, 0.0432139523, -0.0755218491, 0.106658824,
+                              -0.14211008, 0.199937671, -0.333331525}),
+                     x);
 }
 S atan(Args a) {
   S x = a[0], t = fabs(x), large = t.cmpf(FP::OGT, x.lit(1));
@@ -218,11 +305,12 @@ S atan2(Args args) {
   return keepNaN(x, keepNaN(y, p));
 }
 S powOf(Args args) {
-  S x = args[0], y = args[1], a = fabs(x), zero = x.lit(0), one = x.lit(1), bad = x.num(0x7fc00000).asFloat(), inf = x.num(0x7f800000).asFloat();
+  S x = args[0], y = args[1], a = fabs(x), zero = x.lit(0), one = x.lit(1),
+    bad = x.num(0x7fc00000).asFloat(), inf = x.num(0x7f800000).asFloat();
   // log2 |x| in two parts, so that the product with y keeps its fraction
   S i = a.bits() - a.bits().num(0x3f3504f3), e = ashr(i, 23).toFloat();
   S f = ((i & i.num(0x007fffff)) + i.num(0x3f3504f3)).asFloat() - one;
-  S rest = logRest(f, zero) ;
+  S rest = logRest(f, zero);
   S l = (f + rest) * x.lit(1.44269504088896); // log2 of the mantissa
   S whole = (y * e).un<math::RoundEvenOp>();
   S fraction = y.fma(e, zero - whole) + y * l; // y (e + l) = whole + fraction
@@ -231,20 +319,26 @@ S powOf(Args args) {
   S c = atMost(exponent, 260.0);
   c = c.cmpf(FP::OLT, c.lit(-300)).select(c.lit(-300), c);
   c = c.isNaN().select(zero, c);
-  S k = c.toInt(), half = ashr(k, 1), quarter = ashr(half, 1), last = k - half, lastHalf = ashr(last, 1);
+  S k = c.toInt(), half = ashr(k, 1), quarter = ashr(half, 1), last = k - half,
+    lastHalf = ashr(last, 1);
   S part = fraction - n;
   part = fabs(part).cmpf(FP::OLE, one).select(part, zero);
-  S r = expOf(part * ln2(x)) * powerOfTwo(quarter) * powerOfTwo(half - quarter) * powerOfTwo(lastHalf) * powerOfTwo(last - lastHalf);
+  S r = expOf(part * ln2(x)) * powerOfTwo(quarter) * powerOfTwo(half - quarter) *
+        powerOfTwo(lastHalf) * powerOfTwo(last - lastHalf);
   S yUp = y.cmpf(FP::OGT, zero);
   r = a.cmpf(FP::OEQ, zero).select(yUp.select(zero, inf), r);
   r = a.bits().cmpi(IP::eq, a.bits().num(0x7f800000)).select(yUp.select(inf, zero), r);
   S infiniteY = (y.bits() & y.num(0x7fffffff)).cmpi(IP::eq, x.num(0x7f800000));
   r = infiniteY.select((a.cmpf(FP::OGT, one) ^ yUp).select(zero, inf), r);
   r = (infiniteY & a.cmpf(FP::OEQ, one)).select(one, r);
-  S isWhole = y.un<math::FloorOp>().cmpf(FP::OEQ, y), h = y * x.lit(0.5), isEven = h.un<math::FloorOp>().cmpf(FP::OEQ, h);
+  S isWhole = y.un<math::FloorOp>().cmpf(FP::OEQ, y), h = y * x.lit(0.5),
+    isEven = h.un<math::FloorOp>().cmpf(FP::OEQ, h);
   S negative = x.bits().cmpi(IP::slt, x.num(0));
   r = (negative & isWhole).select(isEven.select(r, zero - r), r);
-  r = (x.cmpf(FP::OLT, zero) & isWhole.select(x.num(0), x.num(1)).cmpi(IP::ne, x.num(0))).select(infiniteY.select(r, a.bits().cmpi(IP::eq, a.bits().num(0x7f800000)).select(r, bad)), r);
+  r = (x.cmpf(FP::OLT, zero) & isWhole.select(x.num(0), x.num(1)).cmpi(IP::ne, x.num(0)))
+          .select(
+              infiniteY.select(r, a.bits().cmpi(IP::eq, a.bits().num(0x7f800000)).select(r, bad)),
+              r);
   r = keepNaN(x, keepNaN(y, r));
   r = x.cmpf(FP::OEQ, one).select(one, r);
   return y.cmpf(FP::OEQ, zero).select(one, r);
@@ -270,7 +364,9 @@ S fmod(Args args) {
   S a = args[0], y = args[1], zero = a.num(0);
   S ma = a.bits() & a.num(0x7fffffff), mb = y.bits() & y.num(0x7fffffff);
   S ea = lshr(ma, 23), eb = lshr(mb, 23);
-  auto mantissa = [&](S m, S e) { return e.cmpi(IP::ne, zero).select((m & m.num(0x7fffff)) | m.num(0x800000), m); };
+  auto mantissa = [&](S m, S e) {
+    return e.cmpi(IP::ne, zero).select((m & m.num(0x7fffff)) | m.num(0x800000), m);
+  };
   S x = mantissa(ma, ea), d = mantissa(mb, eb);
   S one = a.num(1);
   ea = ea.cmpi(IP::eq, zero).select(one, ea), eb = eb.cmpi(IP::eq, zero).select(one, eb);
@@ -292,7 +388,8 @@ S fmod(Args args) {
   S k = eb - eb.num(150), half = ashr(k, 1);
   S result = copysign(r.toFloat() * powerOfTwo(half) * powerOfTwo(k - half), a);
   result = ma.cmpi(IP::slt, mb).select(a, result);
-  S bad = ma.cmpi(IP::sge, a.num(0x7f800000)) | mb.cmpi(IP::sgt, a.num(0x7f800000)) | mb.cmpi(IP::eq, zero);
+  S bad = ma.cmpi(IP::sge, a.num(0x7f800000)) | mb.cmpi(IP::sgt, a.num(0x7f800000)) |
+          mb.cmpi(IP::eq, zero);
   return bad.select(a.num(0x7fc00000).asFloat(), result);
 }
 S roundAway(Args a) {
@@ -300,8 +397,12 @@ S roundAway(Args a) {
   S big = fabs(x).cmpf(FP::OGE, x.lit(8388608.0));
   return big.select(x, keepNaN(x, copysign(fabs(t) + up, x)));
 }
-S trunc(Args a) { return truncOf(a[0]); }
-S copysignOf(Args a) { return copysign(a[0], a[1]); }
+S trunc(Args a) {
+  return truncOf(a[0]);
+}
+S copysignOf(Args a) {
+  return copysign(a[0], a[1]);
+}
 S toI32(Args a) {
   S x = a[0];
   S inside = x.cmpf(FP::OGE, x.lit(-2147483648.0)).select(x, x.lit(-2147483648.0));
@@ -310,7 +411,8 @@ S toI32(Args a) {
   return x.isNaN().select(x.num(0), over.select(x.num(INT32_MAX), r));
 }
 S toU32(Args a) { // the bits
-  S x = a[0], high = x.cmpf(FP::OGE, x.lit(2147483648.0)), over = x.cmpf(FP::OGE, x.lit(4294967296.0));
+  S x = a[0], high = x.cmpf(FP::OGE, x.lit(2147483648.0)),
+    over = x.cmpf(FP::OGE, x.lit(4294967296.0));
   S low = x.cmpf(FP::OGT, x.lit(0)).select(x, x.lit(0));
   S part = over.select(x.lit(0), high.select(low - x.lit(2147483648.0), low)).toInt();
   S r = over.select(x.num(-1), high.select(part ^ x.num(INT32_MIN), part));
@@ -321,7 +423,8 @@ S f16Value(Args a) { // i32 with the bits, to f32
   S normal = ((m << 13) + h.num(112 << 23));
   S tiny = (m.toFloat() * h.lit(5.9604644775390625e-08)).bits();
   S special = (m << 13) | h.num(0x7f800000);
-  S r = m.cmpi(IP::slt, h.num(0x400)).select(tiny, m.cmpi(IP::sge, h.num(0x7c00)).select(special, normal));
+  S r = m.cmpi(IP::slt, h.num(0x400))
+            .select(tiny, m.cmpi(IP::sge, h.num(0x7c00)).select(special, normal));
   return (r | sign).asFloat();
 }
 S f16Bits(Args args) {
@@ -347,7 +450,8 @@ S countOnes(Args a) {
 }
 S leadingZeros(Args a) {
   S x = a[0];
-  for (int s : {1, 2, 4, 8, 16}) x = x | lshr(x, s);
+  for (int s : {1, 2, 4, 8, 16})
+    x = x | lshr(x, s);
   S n = x.num(-1) ^ x;
   S r[] = {n};
   return countOnes(r);
@@ -362,17 +466,20 @@ S ipow(Args args) {
   OpBuilder& b = *a.b;
   auto index = [&](int64_t v) { return b.create<arith::ConstantIndexOp>(a.loc, v); };
   S start = n.cmpi(IP::slt, zero).select(zero, n);
-  auto loop = b.create<scf::ForOp>(a.loc, index(0), index(32), index(1), ValueRange{one.v, a.v, start.v});
+  auto loop =
+      b.create<scf::ForOp>(a.loc, index(0), index(32), index(1), ValueRange{one.v, a.v, start.v});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(loop.getBody());
-    S r(b, a.loc, loop.getRegionIterArg(0)), base(b, a.loc, loop.getRegionIterArg(1)), rest(b, a.loc, loop.getRegionIterArg(2));
+    S r(b, a.loc, loop.getRegionIterArg(0)), base(b, a.loc, loop.getRegionIterArg(1)),
+        rest(b, a.loc, loop.getRegionIterArg(2));
     S next = (rest & rest.num(1)).cmpi(IP::ne, rest.num(0)).select(r * base, r);
     b.create<scf::YieldOp>(a.loc, ValueRange{next.v, (base * base).v, lshr(rest, 1).v});
   }
   S r(b, a.loc, loop.getResult(0));
   S odd = (n & one).cmpi(IP::ne, zero);
-  S inverse = a.cmpi(IP::eq, one).select(one, a.cmpi(IP::eq, a.num(-1)).select(odd.select(a.num(-1), one), zero));
+  S inverse = a.cmpi(IP::eq, one)
+                  .select(one, a.cmpi(IP::eq, a.num(-1)).select(odd.select(a.num(-1), one), zero));
   return n.cmpi(IP::slt, zero).select(inverse, r);
 }
 
@@ -426,14 +533,17 @@ const Function* find(StringRef key) {
   return it == table.end() ? nullptr : &it->second;
 }
 
-Value callFunction(ModuleOp module, OpBuilder& b, Location loc, const Function& f, ValueRange operands) {
+Value callFunction(ModuleOp module, OpBuilder& b, Location loc, const Function& f,
+                   ValueRange operands) {
   auto function = module.lookupSymbol<func::FuncOp>(f.name);
   if (!function) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
-    Type in = f.intArgs ? Type(b.getI32Type()) : b.getF32Type(), out = f.intResult ? Type(b.getI32Type()) : b.getF32Type();
+    Type in = f.intArgs ? Type(b.getI32Type()) : b.getF32Type(),
+         out = f.intResult ? Type(b.getI32Type()) : b.getF32Type();
     Location at = b.getUnknownLoc();
-    function = b.create<func::FuncOp>(at, f.name, b.getFunctionType(SmallVector<Type>(operands.size(), in), out));
+    function = b.create<func::FuncOp>(
+        at, f.name, b.getFunctionType(SmallVector<Type>(operands.size(), in), out));
     function.setPrivate();
     Block* entry = function.addEntryBlock();
     b.setInsertionPointToStart(entry);

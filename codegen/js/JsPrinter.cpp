@@ -57,10 +57,13 @@ DType dtypeOf(int64_t onnx) {
 
 class JsPrinter : public Printer {
 public:
-  JsPrinter(ModuleOp module, const gpu::DeviceModule& device, llvm::raw_ostream& os) : Printer(Language::Js, os), module(module), device(device) {
+  JsPrinter(ModuleOp module, const gpu::DeviceModule& device, llvm::raw_ostream& os)
+      : Printer(Language::Js, os), module(module), device(device) {
     for (auto f : module.getOps<func::FuncOp>())
       if (f->hasAttr("ortc.program")) program = f;
-    for (const char* name : {"run", "dims", "arena", "weights", "model", "groups", "bytes", "create", "sizes"}) names.reserve(name);
+    for (const char* name :
+         {"run", "dims", "arena", "weights", "model", "groups", "bytes", "create", "sizes"})
+      names.reserve(name);
   }
   func::FuncOp program;
   bool usesGroups = false;
@@ -76,13 +79,15 @@ public:
     w.indent = 2;
     // Inputs go to the device first.
     for (unsigned i = 0; i < count("ortc.inputs"); ++i) {
-      w.line("const input" + std::to_string(i) + " = run.arena(" + std::to_string(1 + i) + ", 0, bytes[" + std::to_string(1 + i) + "]);");
+      w.line("const input" + std::to_string(i) + " = run.arena(" + std::to_string(1 + i) +
+             ", 0, bytes[" + std::to_string(1 + i) + "]);");
       w.line("run.input(" + std::to_string(i) + ", input" + std::to_string(i) + ");");
       names.reserve("input" + std::to_string(i));
     }
     for (unsigned i = 0; i < count("ortc.outputs"); ++i) {
       std::string at = std::to_string(1 + count("ortc.inputs") + i);
-      w.line("const output" + std::to_string(i) + " = run.arena(" + at + ", 0, bytes[" + at + "]);");
+      w.line("const output" + std::to_string(i) + " = run.arena(" + at + ", 0, bytes[" + at +
+             "]);");
       names.reserve("output" + std::to_string(i));
     }
     return printBlock(program.getBody().front(), {});
@@ -95,10 +100,14 @@ public:
     w.indent = 1;
     Expr arena;
     SmallVector<Expr> inputs, outputs;
-    if (mlir::failed(bufferBytes(program, [](StringRef dim) { return Expr{dimAccess(dim)}; }, arena, inputs, outputs))) return failure();
+    if (mlir::failed(bufferBytes(
+            program, [](StringRef dim) { return Expr{dimAccess(dim)}; }, arena, inputs, outputs)))
+      return failure();
     SmallVector<std::string> list = {arena.text};
-    for (const Expr& e : inputs) list.push_back(e.text);
-    for (const Expr& e : outputs) list.push_back(e.text);
+    for (const Expr& e : inputs)
+      list.push_back(e.text);
+    for (const Expr& e : outputs)
+      list.push_back(e.text);
     w.line("return [" + llvm::join(list, ", ") + "];");
     return success(!hasFailed);
   }
@@ -106,17 +115,25 @@ public:
   std::string dimDeclarations(StringRef body, unsigned indent) {
     std::string s;
     for (auto& [name, dim] : dimNames)
-      if (mentions(body, name)) s += std::string(indent, ' ') + "const " + name + " = " + dimAccess(dim) + ";\n";
+      if (mentions(body, name))
+        s += std::string(indent, ' ') + "const " + name + " = " + dimAccess(dim) + ";\n";
     return s;
   }
 
 protected:
-  std::string typeName(Type type) override { return type.isInteger(1) ? "boolean" : isa<FloatType>(type) ? "float" : "number"; }
-  std::string constDecl(Type, StringRef name, StringRef init) override { return "const " + name.str() + " = " + init.str() + ";"; }
-  std::string varDecl(Type, StringRef name, StringRef init) override { return "let " + name.str() + (init.empty() ? ";" : " = " + init.str() + ";"); }
+  std::string typeName(Type type) override {
+    return type.isInteger(1) ? "boolean" : isa<FloatType>(type) ? "float" : "number";
+  }
+  std::string constDecl(Type, StringRef name, StringRef init) override {
+    return "const " + name.str() + " = " + init.str() + ";";
+  }
+  std::string varDecl(Type, StringRef name, StringRef init) override {
+    return "let " + name.str() + (init.empty() ? ";" : " = " + init.str() + ";");
+  }
   Expr floatLiteral(FloatType, const APFloat& value) override {
     if (value.isNaN()) return {"NaN"};
-    if (value.isInfinity()) return value.isNegative() ? Expr{"-Infinity", Prec::Unary} : Expr{"Infinity"};
+    if (value.isInfinity())
+      return value.isNegative() ? Expr{"-Infinity", Prec::Unary} : Expr{"Infinity"};
     std::string s = shortestDecimal(value);
     return {s, s[0] == '-' ? Prec::Unary : Prec::Primary};
   }
@@ -127,11 +144,16 @@ protected:
   Expr castTo(Type, const Expr& e) override { return call("Number", {e.text}); }
   Expr unsignedCast(Type, const Expr& e) override { return {"(" + primary(e) + " >>> 0)"}; }
   Expr bitcastTo(Type, const Expr&) override { return {""}; }
-  std::string forHeader(Type, StringRef name, const Expr& lower, const Expr& upper, const Expr& step) override {
-    std::string n = name.str(), next = codegen::isInteger(step, 1) ? "++" + n : n + " += " + step.text;
-    return "for (let " + n + " = " + lower.text + "; " + binary("<", {n}, upper).text + "; " + next + ") {";
+  std::string forHeader(Type, StringRef name, const Expr& lower, const Expr& upper,
+                        const Expr& step) override {
+    std::string n = name.str(),
+                next = codegen::isInteger(step, 1) ? "++" + n : n + " += " + step.text;
+    return "for (let " + n + " = " + lower.text + "; " + binary("<", {n}, upper).text + "; " +
+           next + ") {";
   }
-  Expr divideSizes(const Expr& a, const Expr& b, bool up) override { return call(up ? "Math.ceil" : "Math.floor", {binary("/", a, b).text}); }
+  Expr divideSizes(const Expr& a, const Expr& b, bool up) override {
+    return call(up ? "Math.ceil" : "Math.floor", {binary("/", a, b).text});
+  }
   Expr compareIntegers(arith::CmpIOp op) override {
     Expr e = Printer::compareIntegers(op);
     for (StringRef o : {" == ", " != "})
@@ -148,7 +170,8 @@ protected:
     if (isa<arith::RemUIOp>(op)) return binary("%", a, b);
     if (isa<arith::MaxUIOp>(op)) return call("Math.max", {a.text, b.text});
     if (isa<arith::MinUIOp>(op)) return call("Math.min", {a.text, b.text});
-    if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::RemSIOp>(op)) return Printer::integerOp(op);
+    if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::RemSIOp>(op))
+      return Printer::integerOp(op);
     return {""};
   }
 
@@ -162,7 +185,8 @@ protected:
         .Case([&](LaunchOp launch) { return printLaunch(launch); })
         .Case([&](OutputDimsOp dims) -> std::optional<LogicalResult> {
           SmallVector<std::string> sizes;
-          for (Value v : dims.getSizes()) sizes.push_back(text(v));
+          for (Value v : dims.getSizes())
+            sizes.push_back(text(v));
           std::string n = std::to_string(dims.getNumber());
           w.line("run.output(" + n + ", output" + n + ", [" + llvm::join(sizes, ", ") + "]);");
           return success();
@@ -174,22 +198,40 @@ protected:
           return success();
         })
         .Case([&](memref::LoadOp load) { return printReadBack(load); })
-        .Case<HostStepOp, memref::CopyOp>([&](Operation*) { return unsupported(op, "steps of the host"); })
+        .Case<HostStepOp, memref::CopyOp>(
+            [&](Operation*) { return unsupported(op, "steps of the host"); })
         .Default([&](Operation*) -> std::optional<LogicalResult> {
           if (op->getNumResults() != 1 || op->getNumRegions()) return std::nullopt;
           StringRef f = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
-                            .Cases("arith.maxsi", "arith.maximumf", "arith.maxnumf", "Math.max").Cases("arith.minsi", "arith.minimumf", "arith.minnumf", "Math.min")
-                            .Cases("math.absf", "math.absi", "Math.abs").Case("math.floor", "Math.floor").Case("math.ceil", "Math.ceil")
-                            .Case("math.sqrt", "Math.sqrt").Case("math.exp", "Math.exp").Case("math.log", "Math.log").Case("math.trunc", "Math.trunc")
-                            .Cases("arith.fptosi", "arith.fptoui", "Math.trunc").Default("");
+                            .Cases("arith.maxsi", "arith.maximumf", "arith.maxnumf", "Math.max")
+                            .Cases("arith.minsi", "arith.minimumf", "arith.minnumf", "Math.min")
+                            .Cases("math.absf", "math.absi", "Math.abs")
+                            .Case("math.floor", "Math.floor")
+                            .Case("math.ceil", "Math.ceil")
+                            .Case("math.sqrt", "Math.sqrt")
+                            .Case("math.exp", "Math.exp")
+                            .Case("math.log", "Math.log")
+                            .Case("math.trunc", "Math.trunc")
+                            .Cases("arith.fptosi", "arith.fptoui", "Math.trunc")
+                            .Default("");
           if (!f.empty()) {
             SmallVector<std::string> args;
-            for (Value v : op->getOperands()) args.push_back(text(v));
+            for (Value v : op->getOperands())
+              args.push_back(text(v));
             return define(op, call(f, args)), success();
           }
-          StringRef o = llvm::StringSwitch<StringRef>(op->getName().getStringRef()).Case("arith.addf", "+").Case("arith.subf", "-").Case("arith.mulf", "*").Case("arith.divf", "/").Default("");
-          if (!o.empty()) return define(op, binary(o, expr(op->getOperand(0)), expr(op->getOperand(1)))), success();
-          if (isa<arith::SIToFPOp, arith::ExtFOp, arith::TruncFOp>(op) && !op->getOperand(0).getType().isInteger(1)) return forward(op, expr(op->getOperand(0))), success();
+          StringRef o = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
+                            .Case("arith.addf", "+")
+                            .Case("arith.subf", "-")
+                            .Case("arith.mulf", "*")
+                            .Case("arith.divf", "/")
+                            .Default("");
+          if (!o.empty())
+            return define(op, binary(o, expr(op->getOperand(0)), expr(op->getOperand(1)))),
+                   success();
+          if (isa<arith::SIToFPOp, arith::ExtFOp, arith::TruncFOp>(op) &&
+              !op->getOperand(0).getType().isInteger(1))
+            return forward(op, expr(op->getOperand(0))), success();
           return std::nullopt;
         });
   }
@@ -201,7 +243,8 @@ private:
   DenseMap<Value, BufferOp> buffers;
 
   static std::string dimAccess(StringRef dim) {
-    bool plain = !dim.empty() && !llvm::isDigit(dim[0]) && llvm::all_of(dim, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    bool plain = !dim.empty() && !llvm::isDigit(dim[0]) &&
+                 llvm::all_of(dim, [](char c) { return llvm::isAlnum(c) || c == '_'; });
     return plain ? "dims." + dim.str() : "dims[" + quoted(dim) + "]";
   }
   void bindDims() {
@@ -228,9 +271,15 @@ private:
     BufferOp buffer = buffers.lookup(load.getMemRef());
     if (!buffer) return unsupported(load, "a read of this buffer");
     Type element = load.getType();
-    int64_t bytes = element.isIndex() ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
-    const char* array = element.isF32() ? "Float32Array" : bytes == 8 ? "BigInt64Array" : bytes == 4 ? "Int32Array" : bytes == 1 ? "Int8Array" : nullptr;
-    if (!array || isa<FloatType>(element) != element.isF32()) return unsupported(load, "a value of this type");
+    int64_t bytes =
+        element.isIndex() ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+    const char* array = element.isF32() ? "Float32Array"
+                        : bytes == 8    ? "BigInt64Array"
+                        : bytes == 4    ? "Int32Array"
+                        : bytes == 1    ? "Int8Array"
+                                        : nullptr;
+    if (!array || isa<FloatType>(element) != element.isF32())
+      return unsupported(load, "a value of this type");
     Expr at = sum(byteOffset(buffer), product(expr(load.getIndices()[0]), integer(bytes)));
     std::string name = freshName(load, "value");
     auto range = [&](const std::string& offset, int64_t size) {
@@ -241,7 +290,8 @@ private:
       // Whole words travel.
       std::string place = names.fresh(name + "_at");
       w.line("const " + place + " = " + at.text + ";");
-      std::string word = "(await run.read([" + range(place + " - " + place + " % 4", 4) + "], " + array + "))[0][" + place + " % 4]";
+      std::string word = "(await run.read([" + range(place + " - " + place + " % 4", 4) + "], " +
+                         array + "))[0][" + place + " % 4]";
       w.line("const " + name + " = " + word + (element.isInteger(1) ? " !== 0;" : ";"));
     } else {
       std::string value = "(await run.read([" + range(at.text, bytes) + "], " + array + "))[0][0]";
@@ -256,42 +306,56 @@ private:
     const gpu::DeviceKernel& kernel = device.kernels()[index];
     SmallVector<std::string> ranges, scalars;
     for (const gpu::Binding& b : kernel.bindings)
-      ranges.push_back(b.segment == "arena" || b.segment == "weights" ? b.segment : b.segment + std::to_string(b.number));
+      ranges.push_back(b.segment == "arena" || b.segment == "weights"
+                           ? b.segment
+                           : b.segment + std::to_string(b.number));
     for (const gpu::DeviceScalar& s : kernel.scalars) {
       Value operand = op->getOperand(s.arg);
       if (!s.isOffset) {
-        scalars.push_back(operand.getType().isInteger(1) ? "Number(" + text(operand) + ")" : text(operand));
+        scalars.push_back(operand.getType().isInteger(1) ? "Number(" + text(operand) + ")"
+                                                         : text(operand));
         continue;
       }
       Expr at = byteOffset(operand.getDefiningOp<BufferOp>());
       int64_t n;
-      if (s.unitBytes == 1) scalars.push_back(at.text);
-      else if (at.isInteger && !StringRef(at.text).getAsInteger(10, n)) scalars.push_back(std::to_string(n / s.unitBytes));
-      else scalars.push_back(binary("/", at, integer(s.unitBytes)).text);
+      if (s.unitBytes == 1)
+        scalars.push_back(at.text);
+      else if (at.isInteger && !StringRef(at.text).getAsInteger(10, n))
+        scalars.push_back(std::to_string(n / s.unitBytes));
+      else
+        scalars.push_back(binary("/", at, integer(s.unitBytes)).text);
     }
     std::string grid = "1";
     if (kernel.parallel) {
       Expr total = launchCount(op, kernel.source, kernel.parallel);
       int64_t n;
-      if (total.isInteger && !StringRef(total.text).getAsInteger(10, n)) grid = std::to_string(std::min<int64_t>(65535, (n + kernel.workgroup[0] - 1) / kernel.workgroup[0]));
-      else usesGroups = true, grid = "groups(" + total.text + ", " + std::to_string(kernel.workgroup[0]) + ")";
+      if (total.isInteger && !StringRef(total.text).getAsInteger(10, n))
+        grid = std::to_string(
+            std::min<int64_t>(65535, (n + kernel.workgroup[0] - 1) / kernel.workgroup[0]));
+      else
+        usesGroups = true,
+        grid = "groups(" + total.text + ", " + std::to_string(kernel.workgroup[0]) + ")";
     } else if (kernel.source->hasAttr("ortc.grid")) {
       SmallVector<std::string> parts;
-      for (const Expr& e : launchGrid(op, kernel.source)) parts.push_back(e.text);
+      for (const Expr& e : launchGrid(op, kernel.source))
+        parts.push_back(e.text);
       grid = llvm::join(parts, ", ");
     }
-    w.line("run.dispatch(" + std::to_string(index) + " /* " + kernel.name + " */, [" + llvm::join(ranges, ", ") + "], [" + llvm::join(scalars, ", ") + "], " + grid + ");");
+    w.line("run.dispatch(" + std::to_string(index) + " /* " + kernel.name + " */, [" +
+           llvm::join(ranges, ", ") + "], [" + llvm::join(scalars, ", ") + "], " + grid + ");");
     return success();
   }
 };
 
 } // namespace
 
-LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm::raw_ostream& os, const Options& options) {
+LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm::raw_ostream& os,
+                          const Options& options) {
   std::string program, sizes;
   llvm::raw_string_ostream programStream(program), sizesStream(sizes);
   JsPrinter p(module, device, programStream), q(module, device, sizesStream);
-  if (!p.program) return module.emitError("there is no program (a function with the attribute ortc.program)");
+  if (!p.program)
+    return module.emitError("there is no program (a function with the attribute ortc.program)");
   bool ok = succeeded(p.printProgram());
   ok &= succeeded(q.printSizes()) && !p.failed() && !q.failed();
 
@@ -300,7 +364,8 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
   w.line("import { createSession } from " + quoted(options.runtime) + ";");
   w.blank();
   if (p.usesGroups) {
-    w.comment("Workgroups for one thread per element; kernels loop, so that the limit of a dispatch does no harm.");
+    w.comment("Workgroups for one thread per element; kernels loop, so that the limit of a "
+              "dispatch does no harm.");
     w.line("const groups = (elements, threads) => Math.min(65535, Math.ceil(elements / threads));");
     w.blank();
   }
@@ -322,14 +387,20 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
         auto dtype = io.getAs<IntegerAttr>("dtype");
         DType t = dtypeOf(dtype ? dtype.getInt() : 0);
         if (!t.name) {
-          module.emitError() << "cannot print a program in JavaScript: '" << (name ? name.getValue() : "") << "' has a type that this target does not have";
+          module.emitError() << "cannot print a program in JavaScript: '"
+                             << (name ? name.getValue() : "")
+                             << "' has a type that this target does not have";
           ok = false;
           continue;
         }
         SmallVector<std::string> shape;
         if (auto d = io.getAs<ArrayAttr>("dims"))
-          for (Attribute s : d) shape.push_back(isa<IntegerAttr>(s) ? std::to_string(cast<IntegerAttr>(s).getInt()) : isa<StringAttr>(s) ? quoted(cast<StringAttr>(s).getValue()) : "null");
-        w.line("{ name: " + quoted(name ? name.getValue() : "") + ", dtype: '" + t.name + "', shape: [" + llvm::join(shape, ", ") + "] },");
+          for (Attribute s : d)
+            shape.push_back(isa<IntegerAttr>(s)  ? std::to_string(cast<IntegerAttr>(s).getInt())
+                            : isa<StringAttr>(s) ? quoted(cast<StringAttr>(s).getValue())
+                                                 : "null");
+        w.line("{ name: " + quoted(name ? name.getValue() : "") + ", dtype: '" + t.name +
+               "', shape: [" + llvm::join(shape, ", ") + "] },");
       }
     w.close("],");
   }
@@ -338,22 +409,29 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
   p.program.walk([&](DimOp dim) {
     if (!seen.insert(dim.getName()).second) return;
     std::string max = dim.getMax() == INT64_MAX ? "" : ", max: " + std::to_string(dim.getMax());
-    std::string multiple = dim.getMultipleOf() == 1 ? "" : ", multipleOf: " + std::to_string(dim.getMultipleOf());
-    w.line("{ name: " + quoted(dim.getName()) + ", min: " + std::to_string(dim.getMin()) + max + multiple + " },");
+    std::string multiple =
+        dim.getMultipleOf() == 1 ? "" : ", multipleOf: " + std::to_string(dim.getMultipleOf());
+    w.line("{ name: " + quoted(dim.getName()) + ", min: " + std::to_string(dim.getMin()) + max +
+           multiple + " },");
   });
   w.close("],");
   w.open("kernels: [");
   for (const gpu::DeviceKernel& k : device.kernels()) {
     SmallVector<std::string> access;
     std::string letters;
-    for (const gpu::Binding& b : k.bindings) access.push_back(b.written ? "'rw'" : "'r'");
-    for (const gpu::DeviceScalar& s : k.scalars) letters += s.letter;
-    w.line("{ name: '" + k.name + "', file: " + quoted(options.shaders + k.name + ".wgsl") + ", access: [" + llvm::join(access, ", ") + "], scalars: '" + letters + "' },");
+    for (const gpu::Binding& b : k.bindings)
+      access.push_back(b.written ? "'rw'" : "'r'");
+    for (const gpu::DeviceScalar& s : k.scalars)
+      letters += s.letter;
+    w.line("{ name: '" + k.name + "', file: " + quoted(options.shaders + k.name + ".wgsl") +
+           ", access: [" + llvm::join(access, ", ") + "], scalars: '" + letters + "' },");
   }
   w.close("],");
   auto weights = module->getAttrOfType<IntegerAttr>("ortc.weights_bytes");
   std::string bytes = std::to_string(weights ? weights.getInt() : 0);
-  if (bytes != "0") w.line("weights: { file: " + quoted(options.weightsFile) + ", bytes: " + bytes + ", segments: [{ offset: 0, bytes: " + bytes + " }] },");
+  if (bytes != "0")
+    w.line("weights: { file: " + quoted(options.weightsFile) + ", bytes: " + bytes +
+           ", segments: [{ offset: 0, bytes: " + bytes + " }] },");
   w.line("arena: sizes,");
   std::string programDims = p.dimDeclarations(program, 4);
   bool usesBytes = mentions(program, "bytes") || mentions(program, "arena");
@@ -362,7 +440,9 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
   os << programDims;
   auto usesRange = [&](StringRef name) { // as an operand, not as a method of run
     for (StringRef form : {"[", ", "})
-      if (StringRef(program).contains((form + name + "]").str()) || StringRef(program).contains((form + name + ", ").str())) return true;
+      if (StringRef(program).contains((form + name + "]").str()) ||
+          StringRef(program).contains((form + name + ", ").str()))
+        return true;
     return false;
   };
   if (usesRange("arena")) w.line("const arena = run.arena(0, 0, bytes[0]);");
@@ -371,7 +451,8 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
   w.close("},");
   w.close("};");
   w.blank();
-  w.line("export const create = (options) => createSession(model, { base: import.meta.url, ...options });");
+  w.line("export const create = (options) => createSession(model, { base: import.meta.url, "
+         "...options });");
   return success(ok);
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before a kernel becomes SPIR-V it is written with what Vulkan has for certain, or has behind a feature that the bundle
-// names:
+// Before a kernel becomes SPIR-V it is written with what Vulkan has for certain, or has behind a
+// feature that the bundle names:
 //
-//   memory   one storage buffer per argument, in its own element size: bool and i8 as bytes, i16, f16 and bf16 as 16-bit
-//            words. A descriptor begins at a multiple of 256 bytes; where a tensor does not, a scalar NAME_at says how
-//            many elements behind it the tensor begins.
+//   memory   one storage buffer per argument, in its own element size: bool and i8 as bytes, i16,
+//   f16 and bf16 as 16-bit
+//            words. A descriptor begins at a multiple of 256 bytes; where a tensor does not, a
+//            scalar NAME_at says how many elements behind it the tensor begins.
 //   scalars  32-bit words of one block of push constants; 64-bit integers take two.
-//   integers index is 32 bits wide; i8 and i16 are i32 that are wrapped after each op; i64 is itself. Division by zero,
-//            shifts by too much and conversions out of range have one answer here, where SPIR-V leaves them open.
+//   integers index is 32 bits wide; i8 and i16 are i32 that are wrapped after each op; i64 is
+//   itself. Division by zero,
+//            shifts by too much and conversions out of range have one answer here, where SPIR-V
+//            leaves them open.
 //   floats   f32 and f64. f16 and bf16 are f32, rounded after each op as on every other target.
 //   threads  scf.parallel is a loop over this thread's share of all iterations.
 #pragma once
@@ -30,16 +33,19 @@ struct PushScalar {
 
 struct LegalKernel {
   std::string name;
-  mlir::func::FuncOp function; ///< storage buffers, then the block of push constants (memref<Nxi32>) if there is one
+  mlir::func::FuncOp function;          ///< storage buffers, then the block of push constants
+                                        ///< (memref<Nxi32>) if there is one
   llvm::SmallVector<unsigned> bindings; ///< arguments of the kernel, by binding
   uint32_t writes = 0;                  ///< bit per binding
   llvm::SmallVector<PushScalar> scalars;
   unsigned pushWords = 0;
 };
 
-/// `startsAligned[i]`: memref argument i begins at a multiple of kBindingAlignment in every launch. The result is made in
-/// `into`, beside the functions that it calls. Failure comes with diagnostics at the ops.
-mlir::FailureOr<LegalKernel> legaliseKernel(mlir::func::FuncOp kernel, llvm::ArrayRef<bool> startsAligned, mlir::ModuleOp into);
+/// `startsAligned[i]`: memref argument i begins at a multiple of kBindingAlignment in every launch.
+/// The result is made in `into`, beside the functions that it calls. Failure comes with diagnostics
+/// at the ops.
+mlir::FailureOr<LegalKernel>
+legaliseKernel(mlir::func::FuncOp kernel, llvm::ArrayRef<bool> startsAligned, mlir::ModuleOp into);
 
 // ---- between the two files that do it ----
 

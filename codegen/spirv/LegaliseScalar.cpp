@@ -11,11 +11,16 @@ namespace ortc::codegen::spirv_text {
 
 using gpu::S;
 
-bool isNarrowInt(Type t) { return t.isInteger(4) || t.isInteger(8) || t.isInteger(16); }
-bool isSmallFloatType(Type t) { return t.isF16() || t.isBF16(); }
+bool isNarrowInt(Type t) {
+  return t.isInteger(4) || t.isInteger(8) || t.isInteger(16);
+}
+bool isSmallFloatType(Type t) {
+  return t.isF16() || t.isBF16();
+}
 
 Type valueType(Type t) {
-  if (t.isIndex() || t.isInteger(1) || t.isInteger(32) || t.isInteger(64) || t.isF32() || t.isF64()) return t;
+  if (t.isIndex() || t.isInteger(1) || t.isInteger(32) || t.isInteger(64) || t.isF32() || t.isF64())
+    return t;
   if (isNarrowInt(t)) return IntegerType::get(t.getContext(), 32);
   if (isSmallFloatType(t)) return Float32Type::get(t.getContext());
   return {};
@@ -34,24 +39,34 @@ Value ScalarLegaliser::fail(Operation* op, const Twine& why) {
   return {};
 }
 
-Value ScalarLegaliser::number(Location loc, Type type, int64_t value) { return b.create<arith::ConstantOp>(loc, b.getIntegerAttr(type, value)); }
-Value ScalarLegaliser::floatNumber(Location loc, Type type, double value) { return b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, value)); }
+Value ScalarLegaliser::number(Location loc, Type type, int64_t value) {
+  return b.create<arith::ConstantOp>(loc, b.getIntegerAttr(type, value));
+}
+Value ScalarLegaliser::floatNumber(Location loc, Type type, double value) {
+  return b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, value));
+}
 
 Value ScalarLegaliser::signExtended(Type type, Value v) {
   if (!isNarrowInt(type)) return v;
-  Value by = number(v.getLoc(), b.getI32Type(), 32 - static_cast<int>(type.getIntOrFloatBitWidth()));
+  Value by =
+      number(v.getLoc(), b.getI32Type(), 32 - static_cast<int>(type.getIntOrFloatBitWidth()));
   return b.create<arith::ShRSIOp>(v.getLoc(), b.create<arith::ShLIOp>(v.getLoc(), v, by), by);
 }
 Value ScalarLegaliser::zeroExtended(Type type, Value v) {
   if (!isNarrowInt(type)) return v;
-  return b.create<arith::AndIOp>(v.getLoc(), v, number(v.getLoc(), b.getI32Type(), (1 << type.getIntOrFloatBitWidth()) - 1));
+  return b.create<arith::AndIOp>(
+      v.getLoc(), v, number(v.getLoc(), b.getI32Type(), (1 << type.getIntOrFloatBitWidth()) - 1));
 }
-Value ScalarLegaliser::encode(Type type, Value v) { return gpu::callHelper(functions, b, v.getLoc(), type.isF16() ? "f16_bits" : "bf16_bits", v); }
+Value ScalarLegaliser::encode(Type type, Value v) {
+  return gpu::callHelper(functions, b, v.getLoc(), type.isF16() ? "f16_bits" : "bf16_bits", v);
+}
 Value ScalarLegaliser::decode(Type type, Value v) {
   if (type.isF16()) return gpu::callHelper(functions, b, v.getLoc(), "f16_value", v);
   return (S(b, v.getLoc(), v) << 16).asFloat().v;
 }
-Value ScalarLegaliser::rounded(Type type, Value v) { return isSmallFloatType(type) ? decode(type, encode(type, v)) : v; }
+Value ScalarLegaliser::rounded(Type type, Value v) {
+  return isSmallFloatType(type) ? decode(type, encode(type, v)) : v;
+}
 
 Value ScalarLegaliser::constant(arith::ConstantOp op) {
   Type type = op.getType(), to = valueType(type);
@@ -59,16 +74,20 @@ Value ScalarLegaliser::constant(arith::ConstantOp op) {
   if (auto f = dyn_cast<FloatAttr>(op.getValue())) {
     APFloat v = f.getValue();
     bool lossy;
-    v.convert(to.isF64() ? APFloat::IEEEdouble() : APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &lossy);
+    v.convert(to.isF64() ? APFloat::IEEEdouble() : APFloat::IEEEsingle(),
+              APFloat::rmNearestTiesToEven, &lossy);
     return b.create<arith::ConstantOp>(op.getLoc(), b.getFloatAttr(to, v));
   }
   auto i = dyn_cast<IntegerAttr>(op.getValue());
   if (!i) return fail(op, "a constant of this type");
-  if (type.isInteger(1)) return b.create<arith::ConstantOp>(op.getLoc(), b.getBoolAttr(!i.getValue().isZero()));
+  if (type.isInteger(1))
+    return b.create<arith::ConstantOp>(op.getLoc(), b.getBoolAttr(!i.getValue().isZero()));
   int64_t v = i.getValue().getSExtValue();
   if (type.isIndex() && (v > INT32_MAX || v < INT32_MIN)) {
     // "As far as there is" is as good with 32 bits; any other large size is not.
-    bool bounds = llvm::all_of(op->getUsers(), [](Operation* u) { return isa<arith::MinSIOp, arith::MaxSIOp, arith::CmpIOp, arith::SelectOp>(u); });
+    bool bounds = llvm::all_of(op->getUsers(), [](Operation* u) {
+      return isa<arith::MinSIOp, arith::MaxSIOp, arith::CmpIOp, arith::SelectOp>(u);
+    });
     if (!bounds) return fail(op, "sizes have 32 bits there, and this is " + Twine(v));
     v = v < 0 ? INT32_MIN : INT32_MAX;
   }
@@ -81,20 +100,29 @@ Value ScalarLegaliser::floatToInt(Location loc, Value x, Type to, bool isSigned)
   Type f = x.getType();
   // What fits into the type's signed half is converted; the rest is moved there.
   double half = std::ldexp(1.0, static_cast<int>(width) - 1);
-  int64_t low = width == 64 ? INT64_MIN : -(int64_t(1) << (width - 1)), high = width == 64 ? INT64_MAX : (int64_t(1) << (width - 1)) - 1;
-  auto cmp = [&](FP p, Value a, double c) { return b.create<arith::CmpFOp>(loc, p, a, floatNumber(loc, f, c)).getResult(); };
-  auto pick = [&](Value c, Value y, Value n) { return b.create<arith::SelectOp>(loc, c, y, n).getResult(); };
+  int64_t low = width == 64 ? INT64_MIN : -(int64_t(1) << (width - 1)),
+          high = width == 64 ? INT64_MAX : (int64_t(1) << (width - 1)) - 1;
+  auto cmp = [&](FP p, Value a, double c) {
+    return b.create<arith::CmpFOp>(loc, p, a, floatNumber(loc, f, c)).getResult();
+  };
+  auto pick = [&](Value c, Value y, Value n) {
+    return b.create<arith::SelectOp>(loc, c, y, n).getResult();
+  };
   Value zero = floatNumber(loc, f, 0), r;
-  Value nan = f.isF32() ? S(b, loc, x).isNaN().v : b.create<arith::CmpFOp>(loc, FP::UNO, x, x).getResult();
+  Value nan =
+      f.isF32() ? S(b, loc, x).isNaN().v : b.create<arith::CmpFOp>(loc, FP::UNO, x, x).getResult();
   if (isSigned) {
     Value over = cmp(FP::OGE, x, half), under = cmp(FP::OLT, x, -half);
-    Value inside = pick(b.create<arith::OrIOp>(loc, nan, b.create<arith::OrIOp>(loc, over, under)), zero, x);
+    Value inside =
+        pick(b.create<arith::OrIOp>(loc, nan, b.create<arith::OrIOp>(loc, over, under)), zero, x);
     r = b.create<arith::FPToSIOp>(loc, to, inside);
     r = pick(over, number(loc, to, high), pick(under, number(loc, to, low), r));
   } else {
-    Value over = cmp(FP::OGE, x, 2 * half), under = cmp(FP::OLT, x, 0), upper = cmp(FP::OGE, x, half);
+    Value over = cmp(FP::OGE, x, 2 * half), under = cmp(FP::OLT, x, 0),
+          upper = cmp(FP::OGE, x, half);
     Value moved = pick(upper, b.create<arith::SubFOp>(loc, x, floatNumber(loc, f, half)), x);
-    Value inside = pick(b.create<arith::OrIOp>(loc, nan, b.create<arith::OrIOp>(loc, over, under)), zero, moved);
+    Value inside = pick(b.create<arith::OrIOp>(loc, nan, b.create<arith::OrIOp>(loc, over, under)),
+                        zero, moved);
     r = b.create<arith::FPToSIOp>(loc, to, inside);
     r = pick(upper, b.create<arith::XOrIOp>(loc, r, number(loc, to, low)), r);
     r = pick(over, number(loc, to, -1), pick(under, number(loc, to, 0), r));
@@ -109,37 +137,53 @@ Value ScalarLegaliser::divide(Operation* op, ArrayRef<Value> v) {
   Value x = v[0], y = v[1];
   auto constant = getConstantIntValue(y);
   bool isSigned = isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
-  bool isSafe = t.isIndex() || (constant && *constant != 0 && *constant != -1); // loops do not run over sizes of zero
+  bool isSafe = t.isIndex() || (constant && *constant != 0 &&
+                                *constant != -1); // loops do not run over sizes of zero
   Value zero = number(loc, t, 0), one = number(loc, t, 1), bad, d = y;
   if (!isSafe) {
     bad = b.create<arith::CmpIOp>(loc, IP::eq, y, zero);
     Value use = bad;
     if (isSigned) {
       unsigned width = t.getIntOrFloatBitWidth();
-      Value least = b.create<arith::CmpIOp>(loc, IP::eq, x, number(loc, t, width == 64 ? INT64_MIN : -(int64_t(1) << (width - 1))));
+      Value least = b.create<arith::CmpIOp>(
+          loc, IP::eq, x, number(loc, t, width == 64 ? INT64_MIN : -(int64_t(1) << (width - 1))));
       Value minus = b.create<arith::CmpIOp>(loc, IP::eq, y, number(loc, t, -1));
       use = b.create<arith::OrIOp>(loc, bad, b.create<arith::AndIOp>(loc, least, minus));
     }
     d = b.create<arith::SelectOp>(loc, use, one, y);
   }
-  auto guarded = [&](Value r) { return isSafe ? r : b.create<arith::SelectOp>(loc, bad, zero, r).getResult(); };
-  auto quotient = [&]() -> Value { return isSigned ? b.create<arith::DivSIOp>(loc, x, d).getResult() : b.create<arith::DivUIOp>(loc, x, d).getResult(); };
-  // The remainder from the quotient: OpSRem of negative numbers is another thing that devices differ in.
-  auto rest = [&](Value q) { return b.create<arith::SubIOp>(loc, x, b.create<arith::MulIOp>(loc, q, d)).getResult(); };
+  auto guarded = [&](Value r) {
+    return isSafe ? r : b.create<arith::SelectOp>(loc, bad, zero, r).getResult();
+  };
+  auto quotient = [&]() -> Value {
+    return isSigned ? b.create<arith::DivSIOp>(loc, x, d).getResult()
+                    : b.create<arith::DivUIOp>(loc, x, d).getResult();
+  };
+  // The remainder from the quotient: OpSRem of negative numbers is another thing that devices
+  // differ in.
+  auto rest = [&](Value q) {
+    return b.create<arith::SubIOp>(loc, x, b.create<arith::MulIOp>(loc, q, d)).getResult();
+  };
   if (isa<arith::DivSIOp, arith::DivUIOp>(op)) return guarded(quotient());
   if (isa<arith::RemSIOp>(op)) return guarded(rest(quotient()));
   if (isa<arith::RemUIOp>(op)) return guarded(b.create<arith::RemUIOp>(loc, x, d));
   if (isa<arith::CeilDivUIOp>(op)) {
     Value q = quotient(), r = rest(q);
-    return guarded(b.create<arith::AddIOp>(loc, q, b.create<arith::SelectOp>(loc, b.create<arith::CmpIOp>(loc, IP::ne, r, zero), one, zero)));
+    return guarded(b.create<arith::AddIOp>(
+        loc, q,
+        b.create<arith::SelectOp>(loc, b.create<arith::CmpIOp>(loc, IP::ne, r, zero), one, zero)));
   }
   Value q = quotient(), r = rest(q);
   Value inexact = b.create<arith::CmpIOp>(loc, IP::ne, r, zero);
   Value negative = b.create<arith::CmpIOp>(loc, IP::slt, b.create<arith::XOrIOp>(loc, x, d), zero);
   bool floor = isa<arith::FloorDivSIOp>(op);
-  if (!floor) negative = b.create<arith::XOrIOp>(loc, negative, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
-  Value by = b.create<arith::SelectOp>(loc, b.create<arith::AndIOp>(loc, inexact, negative), one, zero);
-  return guarded(floor ? b.create<arith::SubIOp>(loc, q, by).getResult() : b.create<arith::AddIOp>(loc, q, by).getResult());
+  if (!floor)
+    negative = b.create<arith::XOrIOp>(loc, negative,
+                                       b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
+  Value by =
+      b.create<arith::SelectOp>(loc, b.create<arith::AndIOp>(loc, inexact, negative), one, zero);
+  return guarded(floor ? b.create<arith::SubIOp>(loc, q, by).getResult()
+                       : b.create<arith::AddIOp>(loc, q, by).getResult());
 }
 
 /// By the width or more: all bits are shifted out.
@@ -150,75 +194,108 @@ Value ScalarLegaliser::shift(Operation* op, Type from, ArrayRef<Value> v) {
   auto constant = getConstantIntValue(v[1]);
   if (constant && *constant >= 0 && *constant < width) return plain(op, v, t);
   Value inside = b.create<arith::CmpIOp>(loc, IP::ult, v[1], number(loc, t, width));
-  Value by = b.create<arith::SelectOp>(loc, inside, v[1], number(loc, t, isa<arith::ShRSIOp>(op) ? width - 1 : 0));
+  Value by = b.create<arith::SelectOp>(loc, inside, v[1],
+                                       number(loc, t, isa<arith::ShRSIOp>(op) ? width - 1 : 0));
   Value r = plain(op, {v[0], by}, t);
-  return isa<arith::ShRSIOp>(op) ? r : b.create<arith::SelectOp>(loc, inside, r, number(loc, t, 0)).getResult();
+  return isa<arith::ShRSIOp>(op)
+             ? r
+             : b.create<arith::SelectOp>(loc, inside, r, number(loc, t, 0)).getResult();
 }
 
 Value ScalarLegaliser::plain(Operation* op, ValueRange v, Type to) {
   OperationState state(op->getLoc(), op->getName());
   state.addOperands(v);
   state.addTypes(to);
-  return b.create(state)->getResult(0); // without flags: they speak of the wide type, or allow what must not be
+  return b.create(state)->getResult(
+      0); // without flags: they speak of the wide type, or allow what must not be
 }
 
 Value ScalarLegaliser::cast(Operation* op, Type from, Type type, Value v) {
   Location loc = op->getLoc();
   Type to = valueType(type);
-  auto chosen = [&](Value one, Value zero) { return b.create<arith::SelectOp>(loc, v, one, zero).getResult(); };
-  auto floats = [&](double one) { return chosen(floatNumber(loc, to, one), floatNumber(loc, to, 0)); };
+  auto chosen = [&](Value one, Value zero) {
+    return b.create<arith::SelectOp>(loc, v, one, zero).getResult();
+  };
+  auto floats = [&](double one) {
+    return chosen(floatNumber(loc, to, one), floatNumber(loc, to, 0));
+  };
   auto resize = [&](Value x, bool isSigned) -> Value {
     if (x.getType() == to) return x;
     unsigned have = x.getType().getIntOrFloatBitWidth(), want = to.getIntOrFloatBitWidth();
     if (have > want) return b.create<arith::TruncIOp>(loc, to, x);
-    return isSigned ? b.create<arith::ExtSIOp>(loc, to, x).getResult() : b.create<arith::ExtUIOp>(loc, to, x).getResult();
+    return isSigned ? b.create<arith::ExtSIOp>(loc, to, x).getResult()
+                    : b.create<arith::ExtUIOp>(loc, to, x).getResult();
   };
   return llvm::TypeSwitch<Operation*, Value>(op)
       .Case<arith::ExtFOp, arith::TruncFOp>([&](Operation*) {
         Value x = v;
         if (x.getType().isF64() && isSmallFloatType(type)) {
-          // Through f32 with the bits that were lost kept in its last one, so that the second rounding is the only one.
+          // Through f32 with the bits that were lost kept in its last one, so that the second
+          // rounding is the only one.
           Value narrow = b.create<arith::TruncFOp>(loc, b.getF32Type(), x);
           Value back = b.create<arith::ExtFOp>(loc, x.getType(), narrow);
           Value inexact = b.create<arith::CmpFOp>(loc, FP::ONE, back, x);
-          Value away = b.create<arith::CmpFOp>(loc, FP::OGT, b.create<math::AbsFOp>(loc, back), b.create<math::AbsFOp>(loc, x));
+          Value away = b.create<arith::CmpFOp>(loc, FP::OGT, b.create<math::AbsFOp>(loc, back),
+                                               b.create<math::AbsFOp>(loc, x));
           Value bits = b.create<arith::BitcastOp>(loc, b.getI32Type(), narrow);
-          Value down = b.create<arith::SelectOp>(loc, away, b.create<arith::SubIOp>(loc, bits, number(loc, b.getI32Type(), 1)), bits);
-          Value odd = b.create<arith::SelectOp>(loc, inexact, b.create<arith::OrIOp>(loc, down, number(loc, b.getI32Type(), 1)), bits);
+          Value down = b.create<arith::SelectOp>(
+              loc, away, b.create<arith::SubIOp>(loc, bits, number(loc, b.getI32Type(), 1)), bits);
+          Value odd = b.create<arith::SelectOp>(
+              loc, inexact, b.create<arith::OrIOp>(loc, down, number(loc, b.getI32Type(), 1)),
+              bits);
           return rounded(type, b.create<arith::BitcastOp>(loc, b.getF32Type(), odd));
         }
-        if (x.getType() != to) x = x.getType().isF64() ? b.create<arith::TruncFOp>(loc, to, x).getResult() : b.create<arith::ExtFOp>(loc, to, x).getResult();
+        if (x.getType() != to)
+          x = x.getType().isF64() ? b.create<arith::TruncFOp>(loc, to, x).getResult()
+                                  : b.create<arith::ExtFOp>(loc, to, x).getResult();
         return isa<arith::TruncFOp>(op) ? rounded(type, x) : x;
       })
-      .Case([&](arith::SIToFPOp) { return from.isInteger(1) ? floats(-1) : rounded(type, b.create<arith::SIToFPOp>(loc, to, v)); })
+      .Case([&](arith::SIToFPOp) {
+        return from.isInteger(1) ? floats(-1)
+                                 : rounded(type, b.create<arith::SIToFPOp>(loc, to, v));
+      })
       .Case([&](arith::UIToFPOp) -> Value {
         if (from.isInteger(1)) return floats(1);
-        if (isNarrowInt(from)) return rounded(type, b.create<arith::SIToFPOp>(loc, to, zeroExtended(from, v)));
+        if (isNarrowInt(from))
+          return rounded(type, b.create<arith::SIToFPOp>(loc, to, zeroExtended(from, v)));
         return rounded(type, b.create<arith::UIToFPOp>(loc, to, v));
       })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](Operation*) -> Value {
         bool isSigned = isa<arith::FPToSIOp>(op);
-        if (type.isInteger(1)) return b.create<arith::CmpFOp>(loc, FP::UNE, v, floatNumber(loc, v.getType(), 0));
+        if (type.isInteger(1))
+          return b.create<arith::CmpFOp>(loc, FP::UNE, v, floatNumber(loc, v.getType(), 0));
         if (!isNarrowInt(type)) return floatToInt(loc, v, to, isSigned);
         int64_t width = type.getIntOrFloatBitWidth();
         Value x = floatToInt(loc, v, to, true);
         x = b.create<arith::MaxSIOp>(loc, x, number(loc, to, isSigned ? -(1 << (width - 1)) : 0));
-        x = b.create<arith::MinSIOp>(loc, x, number(loc, to, isSigned ? (1 << (width - 1)) - 1 : (1 << width) - 1));
+        x = b.create<arith::MinSIOp>(
+            loc, x, number(loc, to, isSigned ? (1 << (width - 1)) - 1 : (1 << width) - 1));
         return signExtended(type, x);
       })
-      .Case([&](arith::ExtSIOp) { return from.isInteger(1) ? chosen(number(loc, to, -1), number(loc, to, 0)) : resize(v, true); })
-      .Case([&](arith::ExtUIOp) { return from.isInteger(1) ? chosen(number(loc, to, 1), number(loc, to, 0)) : signExtended(type, resize(zeroExtended(from, v), false)); })
+      .Case([&](arith::ExtSIOp) {
+        return from.isInteger(1) ? chosen(number(loc, to, -1), number(loc, to, 0))
+                                 : resize(v, true);
+      })
+      .Case([&](arith::ExtUIOp) {
+        return from.isInteger(1) ? chosen(number(loc, to, 1), number(loc, to, 0))
+                                 : signExtended(type, resize(zeroExtended(from, v), false));
+      })
       .Case([&](arith::TruncIOp) -> Value {
         if (!type.isInteger(1)) return signExtended(type, resize(v, true));
-        return b.create<arith::CmpIOp>(loc, IP::ne, b.create<arith::AndIOp>(loc, v, number(loc, v.getType(), 1)), number(loc, v.getType(), 0));
+        return b.create<arith::CmpIOp>(loc, IP::ne,
+                                       b.create<arith::AndIOp>(loc, v, number(loc, v.getType(), 1)),
+                                       number(loc, v.getType(), 0));
       })
       .Case<arith::IndexCastOp, arith::IndexCastUIOp>([&](Operation*) -> Value {
         bool isUnsigned = isa<arith::IndexCastUIOp>(op);
         Value x = isUnsigned ? zeroExtended(from, v) : v;
-        if (from.isInteger(1)) return chosen(number(loc, to, isUnsigned ? 1 : -1), number(loc, to, 0));
-        if (type.isInteger(1)) return b.create<arith::CmpIOp>(loc, IP::ne, x, number(loc, x.getType(), 0));
+        if (from.isInteger(1))
+          return chosen(number(loc, to, isUnsigned ? 1 : -1), number(loc, to, 0));
+        if (type.isInteger(1))
+          return b.create<arith::CmpIOp>(loc, IP::ne, x, number(loc, x.getType(), 0));
         if (x.getType() == to) return signExtended(type, x);
-        x = isUnsigned ? b.create<arith::IndexCastUIOp>(loc, to, x).getResult() : b.create<arith::IndexCastOp>(loc, to, x).getResult();
+        x = isUnsigned ? b.create<arith::IndexCastUIOp>(loc, to, x).getResult()
+                       : b.create<arith::IndexCastOp>(loc, to, x).getResult();
         return signExtended(type, x);
       })
       .Case([&](arith::BitcastOp) -> Value {
@@ -233,24 +310,31 @@ Value ScalarLegaliser::cast(Operation* op, Type from, Type type, Value v) {
 Value ScalarLegaliser::math64(Operation* op, ArrayRef<Value> v) {
   Location loc = op->getLoc();
   auto isNaN = [&](Value x) { return b.create<arith::CmpFOp>(loc, FP::UNO, x, x).getResult(); };
-  auto pick = [&](Value c, Value y, Value n) { return b.create<arith::SelectOp>(loc, c, y, n).getResult(); };
+  auto pick = [&](Value c, Value y, Value n) {
+    return b.create<arith::SelectOp>(loc, c, y, n).getResult();
+  };
   if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op)) {
-    bool isMax = isa<arith::MaximumFOp, arith::MaxNumFOp>(op), keepsNaN = isa<arith::MaximumFOp, arith::MinimumFOp>(op);
+    bool isMax = isa<arith::MaximumFOp, arith::MaxNumFOp>(op),
+         keepsNaN = isa<arith::MaximumFOp, arith::MinimumFOp>(op);
     Value r = pick(b.create<arith::CmpFOp>(loc, isMax ? FP::OGT : FP::OLT, v[1], v[0]), v[1], v[0]);
     return keepsNaN ? pick(isNaN(v[1]), v[1], r) : pick(isNaN(v[0]), v[1], r);
   }
   if (isa<math::TruncOp>(op)) {
     Value down = b.create<math::FloorOp>(loc, b.create<math::AbsFOp>(loc, v[0]));
-    return pick(b.create<arith::CmpFOp>(loc, FP::OLT, v[0], floatNumber(loc, v[0].getType(), 0)), b.create<arith::NegFOp>(loc, down), down);
+    return pick(b.create<arith::CmpFOp>(loc, FP::OLT, v[0], floatNumber(loc, v[0].getType(), 0)),
+                b.create<arith::NegFOp>(loc, down), down);
   }
-  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::FmaOp>(op))
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, math::SqrtOp,
+          math::AbsFOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::FmaOp>(op))
     return plain(op, v, v[0].getType());
-  return fail(op, v[0].getType().isF64() ? "devices have no f64 form of it" : "there is no form of it for 64-bit integers");
+  return fail(op, v[0].getType().isF64() ? "devices have no f64 form of it"
+                                         : "there is no form of it for 64-bit integers");
 }
 
 Value ScalarLegaliser::legalise(Operation* op, SmallVector<Value> v) {
   Location loc = op->getLoc();
-  if (op->getNumResults() != 1 || op->getNumRegions() || v.empty()) return fail(op, "there is no form of it");
+  if (op->getNumResults() != 1 || op->getNumRegions() || v.empty())
+    return fail(op, "there is no form of it");
   Type type = op->getResult(0).getType(), from = op->getOperand(0).getType();
   for (Type t : {type, from})
     if (!valueType(t)) return fail(op, "there is no such type");
@@ -260,10 +344,14 @@ Value ScalarLegaliser::legalise(Operation* op, SmallVector<Value> v) {
       .Case([&](arith::CmpIOp c) -> Value {
         bool isUnsigned = c.getPredicate() >= IP::ult;
         if (from.isInteger(1)) {
-          if (c.getPredicate() <= IP::ne) return b.create<arith::CmpIOp>(loc, c.getPredicate(), v[0], v[1]);
-          for (Value& x : v) x = b.create<arith::SelectOp>(loc, x, number(loc, b.getI32Type(), isUnsigned ? 1 : -1), number(loc, b.getI32Type(), 0));
+          if (c.getPredicate() <= IP::ne)
+            return b.create<arith::CmpIOp>(loc, c.getPredicate(), v[0], v[1]);
+          for (Value& x : v)
+            x = b.create<arith::SelectOp>(loc, x, number(loc, b.getI32Type(), isUnsigned ? 1 : -1),
+                                          number(loc, b.getI32Type(), 0));
         } else if (isUnsigned) {
-          for (Value& x : v) x = zeroExtended(from, x);
+          for (Value& x : v)
+            x = zeroExtended(from, x);
         }
         return b.create<arith::CmpIOp>(loc, c.getPredicate(), v[0], v[1]);
       })
@@ -275,41 +363,59 @@ Value ScalarLegaliser::legalise(Operation* op, SmallVector<Value> v) {
           S nan = S(b, loc, v[0]).isNaN();
           if (!isSame) nan = nan | S(b, loc, v[1]).isNaN();
           if (p == FP::UNO || p == FP::UNE) return nan.v;
-          return b.create<arith::XOrIOp>(loc, nan.v, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
+          return b.create<arith::XOrIOp>(loc, nan.v,
+                                         b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
         }
         return b.create<arith::CmpFOp>(loc, p, v[0], v[1]);
       })
-      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>([&](Operation*) { return signExtended(type, divide(op, v)); })
+      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
+          [&](Operation*) { return signExtended(type, divide(op, v)); })
       .Case<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>([&](Operation*) {
         SmallVector<Value> wide = {zeroExtended(from, v[0]), zeroExtended(from, v[1])};
         return signExtended(type, divide(op, wide));
       })
-      .Case<arith::MaxUIOp, arith::MinUIOp>([&](Operation*) { return signExtended(type, plain(op, ValueRange{zeroExtended(from, v[0]), zeroExtended(from, v[1])}, to)); })
+      .Case<arith::MaxUIOp, arith::MinUIOp>([&](Operation*) {
+        return signExtended(
+            type, plain(op, ValueRange{zeroExtended(from, v[0]), zeroExtended(from, v[1])}, to));
+      })
       .Case<arith::ShRUIOp, arith::ShLIOp, arith::ShRSIOp>([&](Operation*) {
-        SmallVector<Value> x = {isa<arith::ShRUIOp>(op) ? zeroExtended(from, v[0]) : v[0], zeroExtended(from, v[1])};
+        SmallVector<Value> x = {isa<arith::ShRUIOp>(op) ? zeroExtended(from, v[0]) : v[0],
+                                zeroExtended(from, v[1])};
         return signExtended(type, shift(op, from, x));
       })
       .Case([&](math::AbsIOp) {
-        Value zero = number(loc, to, 0), negative = b.create<arith::CmpIOp>(loc, IP::slt, v[0], zero);
-        return signExtended(type, b.create<arith::SelectOp>(loc, negative, b.create<arith::SubIOp>(loc, zero, v[0]), v[0]));
+        Value zero = number(loc, to, 0),
+              negative = b.create<arith::CmpIOp>(loc, IP::slt, v[0], zero);
+        return signExtended(
+            type, b.create<arith::SelectOp>(loc, negative, b.create<arith::SubIOp>(loc, zero, v[0]),
+                                            v[0]));
       })
-      .Case([&](arith::SelectOp) -> Value { return b.create<arith::SelectOp>(loc, v[0], v[1], v[2]); })
-      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::MaxSIOp, arith::MinSIOp>(
+      .Case([&](arith::SelectOp) -> Value {
+        return b.create<arith::SelectOp>(loc, v[0], v[1], v[2]);
+      })
+      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
+            arith::MaxSIOp, arith::MinSIOp>(
           [&](Operation*) { return signExtended(type, plain(op, v, to)); })
       .Default([&](Operation*) -> Value {
         StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
         if (dialect != "arith" && dialect != "math") return fail(op, "there is no form of it");
         Type t = v[0].getType();
         if (t.isF64() || t.isInteger(64)) return math64(op, v);
-        if (isNarrowInt(from) && isa<math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>(op)) {
-          // Of the bits that the type has: above them there is nothing, and below the end there is a stop.
+        if (isNarrowInt(from) &&
+            isa<math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>(op)) {
+          // Of the bits that the type has: above them there is nothing, and below the end there is
+          // a stop.
           int64_t width = from.getIntOrFloatBitWidth();
           Value x = zeroExtended(from, v[0]);
-          if (isa<math::CountTrailingZerosOp>(op)) x = b.create<arith::OrIOp>(loc, x, number(loc, to, int64_t(1) << width));
+          if (isa<math::CountTrailingZerosOp>(op))
+            x = b.create<arith::OrIOp>(loc, x, number(loc, to, int64_t(1) << width));
           Value r = gpu::callMath(functions, b, op, x);
-          return isa<math::CountLeadingZerosOp>(op) ? b.create<arith::SubIOp>(loc, r, number(loc, to, 32 - width)).getResult() : r;
+          return isa<math::CountLeadingZerosOp>(op)
+                     ? b.create<arith::SubIOp>(loc, r, number(loc, to, 32 - width)).getResult()
+                     : r;
         }
-        if (Value r = gpu::callMath(functions, b, op, v)) return rounded(type, signExtended(type, r));
+        if (Value r = gpu::callMath(functions, b, op, v))
+          return rounded(type, signExtended(type, r));
         return rounded(type, plain(op, v, to));
       });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as SPIR-V for Vulkan 1.1, and the host program that dispatches them as C++ over ortc_vulkan.h.
+// Kernels as SPIR-V for Vulkan 1.1, and the host program that dispatches them as C++ over
+// ortc_vulkan.h.
 #pragma once
 #include "codegen/spirv/Legalise.h"
 #include "llvm/ADT/StringMap.h"
@@ -18,15 +19,18 @@ struct SpirvKernel {
 
 struct SpirvProgram {
   std::vector<SpirvKernel> kernels;
-  llvm::StringMap<unsigned> byName;        ///< of the kernel's func.func
-  std::map<std::string, std::string> needs; ///< features beyond Vulkan 1.1 (VULKAN_INT64), with a kernel that needs it
+  llvm::StringMap<unsigned> byName; ///< of the kernel's func.func
+  std::map<std::string, std::string>
+      needs; ///< features beyond Vulkan 1.1 (VULKAN_INT64), with a kernel that needs it
 };
 
 /// All kernels of a module. Failure comes with diagnostics at the ops.
 mlir::FailureOr<SpirvProgram> compileKernels(mlir::ModuleOp module);
 
 /// `static ortc_status run(NAME_context& context, ortc_tensor* outputs, const int64_t* dims)`.
-mlir::LogicalResult printProgram(mlir::func::FuncOp run, const SpirvProgram& program, llvm::StringRef contextType, llvm::raw_ostream& os);
-mlir::LogicalResult printArenaBytes(mlir::func::FuncOp run, const SpirvProgram& program, llvm::raw_ostream& os);
+mlir::LogicalResult printProgram(mlir::func::FuncOp run, const SpirvProgram& program,
+                                 llvm::StringRef contextType, llvm::raw_ostream& os);
+mlir::LogicalResult printArenaBytes(mlir::func::FuncOp run, const SpirvProgram& program,
+                                    llvm::raw_ostream& os);
 
 } // namespace ortc::codegen::spirv_text

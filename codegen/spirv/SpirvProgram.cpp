@@ -11,7 +11,8 @@ namespace {
 
 class ProgramPrinter : public CProgramPrinter {
 public:
-  ProgramPrinter(func::FuncOp run, const SpirvProgram& kernels, llvm::raw_ostream& os) : CProgramPrinter(Language::Cxx, run, os), kernels(kernels) {}
+  ProgramPrinter(func::FuncOp run, const SpirvProgram& kernels, llvm::raw_ostream& os)
+      : CProgramPrinter(Language::Cxx, run, os), kernels(kernels) {}
 
 protected:
   /// Buffers are ranges of Vulkan's buffers; nothing has their address.
@@ -24,7 +25,9 @@ protected:
     if (auto load = dyn_cast<memref::LoadOp>(op)) return printReadBack(load);
     if (isa<memref::CopyOp>(op)) return unsupported(op, "a copy by the host");
     if (isa<func::ReturnOp>(op)) return w.line("return context.vk.status();"), success();
-    if (auto step = dyn_cast<HostStepOp>(op); step && llvm::any_of(step.getArguments(), [](Value v) { return isa<MemRefType>(v.getType()); }))
+    if (auto step = dyn_cast<HostStepOp>(op);
+        step &&
+        llvm::any_of(step.getArguments(), [](Value v) { return isa<MemRefType>(v.getType()); }))
       return unsupported(op, "the host does not see tensors of this device");
     return CProgramPrinter::printSpecial(op);
   }
@@ -36,7 +39,8 @@ protected:
     const SpirvKernel& k = kernels.kernels[known->second];
     // Behind the kernel's arguments: the bytes of each buffer.
     unsigned sizes = kernel.getNumArguments();
-    if (op->getNumOperands() != sizes + k.legal.bindings.size()) return unsupported(op, "the bytes of its buffers are not told");
+    if (op->getNumOperands() != sizes + k.legal.bindings.size())
+      return unsupported(op, "the bytes of its buffers are not told");
     SmallVector<std::string> buffers, words;
     for (auto [i, arg] : llvm::enumerate(k.legal.bindings)) {
       auto it = places.find(op->getOperand(arg));
@@ -46,17 +50,21 @@ protected:
     for (const PushScalar& s : k.legal.scalars) {
       Value operand = op->getOperand(s.arg);
       if (s.isStart) {
-        words.push_back("vk_start(" + places[operand].at.text + ", " + std::to_string(places[operand].unit) + ")");
+        words.push_back("vk_start(" + places[operand].at.text + ", " +
+                        std::to_string(places[operand].unit) + ")");
         continue;
       }
       bool isIndex = s.type.isIndex(), isWide = !isIndex && s.type.getIntOrFloatBitWidth() == 64;
       if (isSmallFloatType(s.type)) return unsupported(op, "a scalar of this type");
       std::string value = text(operand);
-      if (isWide) words.push_back("vk_low(" + value + ")"), words.push_back("vk_high(" + value + ")");
-      else words.push_back(isIndex ? "context.size(" + value + ")" : "vk_word(" + value + ")");
+      if (isWide)
+        words.push_back("vk_low(" + value + ")"), words.push_back("vk_high(" + value + ")");
+      else
+        words.push_back(isIndex ? "context.size(" + value + ")" : "vk_word(" + value + ")");
     }
     Expr threads = threadCount(op, kernel);
-    w.line("context.launch(kernel_" + k.legal.name + ", {" + llvm::join(buffers, ", ") + "}, {" + llvm::join(words, ", ") + "}, " + threads.text + ");");
+    w.line("context.launch(kernel_" + k.legal.name + ", {" + llvm::join(buffers, ", ") + "}, {" +
+           llvm::join(words, ", ") + "}, " + threads.text + ");");
     return success();
   }
 
@@ -73,13 +81,16 @@ private:
 
   std::string range(const Place& p, const Expr& at, const Expr& bytes) {
     // Of inputs and outputs the context knows the size.
-    return "context." + p.segment + at.text + (p.isIo && isInteger(bytes, 0) ? "" : ", " + bytes.text) + ")";
+    return "context." + p.segment + at.text +
+           (p.isIo && isInteger(bytes, 0) ? "" : ", " + bytes.text) + ")";
   }
 
   LogicalResult printPlace(BufferOp op) {
     if (op->use_empty()) return success();
     Place p;
-    p.unit = storageType(cast<MemRefType>(op.getMemref().getType()).getElementType()).getIntOrFloatBitWidth() / 8;
+    p.unit = storageType(cast<MemRefType>(op.getMemref().getType()).getElementType())
+                 .getIntOrFloatBitWidth() /
+             8;
     StringRef segment = op.getSegment();
     p.isIo = segment == "input" || segment == "output";
     p.segment = segment.str() + (p.isIo ? "(" + std::to_string(op.getNumber()) + ", " : "(");
@@ -96,7 +107,8 @@ private:
   /// What the host decides by: waits for the device.
   LogicalResult printReadBack(memref::LoadOp op) {
     auto it = places.find(op.getMemRef());
-    if (it == places.end() || op.getIndices().size() != 1) return unsupported(op, "a buffer of unknown place");
+    if (it == places.end() || op.getIndices().size() != 1)
+      return unsupported(op, "a buffer of unknown place");
     const Place& p = it->second;
     Expr at = sum(p.at, product(expr(op.getIndices()[0]), integer(p.unit)));
     std::string name = freshName(op, "value");
@@ -114,7 +126,8 @@ private:
     for (auto [arg, operand] : llvm::zip(kernel.getArguments(), launch->getOperands()))
       if (!isa<MemRefType>(arg.getType())) bind(arg, expr(operand));
     SetVector<Operation*> slice;
-    for (ValueRange values : {ValueRange(loop.getLowerBound()), ValueRange(loop.getUpperBound()), ValueRange(loop.getStep())})
+    for (ValueRange values : {ValueRange(loop.getLowerBound()), ValueRange(loop.getUpperBound()),
+                              ValueRange(loop.getStep())})
       for (Value v : values)
         if (Operation* def = v.getDefiningOp()) {
           getBackwardSlice(def, &slice);
@@ -127,9 +140,11 @@ private:
     }
     Expr total = integer(1);
     for (unsigned d = 0; d < loop.getNumLoops(); ++d) {
-      Expr lower = expr(loop.getLowerBound()[d]), upper = expr(loop.getUpperBound()[d]), step = expr(loop.getStep()[d]);
+      Expr lower = expr(loop.getLowerBound()[d]), upper = expr(loop.getUpperBound()[d]),
+           step = expr(loop.getStep()[d]);
       Expr length = codegen::isInteger(lower, 0) ? upper : binary("-", upper, lower);
-      if (!codegen::isInteger(step, 1)) length = binary("/", sum(length, sum(step, integer(-1))), step);
+      if (!codegen::isInteger(step, 1))
+        length = binary("/", sum(length, sum(step, integer(-1))), step);
       total = product(total, length);
     }
     return total;
@@ -138,22 +153,29 @@ private:
 
 } // namespace
 
-LogicalResult printProgram(func::FuncOp run, const SpirvProgram& program, StringRef contextType, llvm::raw_ostream& os) {
+LogicalResult printProgram(func::FuncOp run, const SpirvProgram& program, StringRef contextType,
+                           llvm::raw_ostream& os) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
   ProgramPrinter printer(run, program, bodyStream);
   LogicalResult r = printer.printBody();
   body = printer.dimDeclarations(body) + body;
-  auto parameter = [&](StringRef type, StringRef name) { return (type + (mentions(body, name) ? name.str() : "/*" + name.str() + "*/")).str(); };
-  os << "ortc_status run(" << parameter((contextType + "& ").str(), "context") << ", " << parameter("ortc_tensor* ", "outputs") << ", " << parameter("const int64_t* ", "dims") << ") {\n"
+  auto parameter = [&](StringRef type, StringRef name) {
+    return (type + (mentions(body, name) ? name.str() : "/*" + name.str() + "*/")).str();
+  };
+  os << "ortc_status run(" << parameter((contextType + "& ").str(), "context") << ", "
+     << parameter("ortc_tensor* ", "outputs") << ", " << parameter("const int64_t* ", "dims")
+     << ") {\n"
      << body << "}\n";
   return success(succeeded(r) && !printer.failed());
 }
 
-LogicalResult printArenaBytes(func::FuncOp run, const SpirvProgram& program, llvm::raw_ostream& os) {
+LogicalResult printArenaBytes(func::FuncOp run, const SpirvProgram& program,
+                              llvm::raw_ostream& os) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  return ProgramPrinter(run, program, bodyStream).printArenaBytes(run->getParentOfType<ModuleOp>(), os);
+  return ProgramPrinter(run, program, bodyStream)
+      .printArenaBytes(run->getParentOfType<ModuleOp>(), os);
 }
 
 } // namespace ortc::codegen::spirv_text

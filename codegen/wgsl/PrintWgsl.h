@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A legalised kernel (codegen/gpu/Legalise.h) as one WGSL module with the entry point `main`: bindings in group 0 in their
-// order, then a uniform block `params` when there are scalars.
+// A legalised kernel (codegen/gpu/Legalise.h) as one WGSL module with the entry point `main`:
+// bindings in group 0 in their order, then a uniform block `params` when there are scalars.
 #pragma once
 #include "codegen/gpu/Legalise.h"
 

@@ -19,7 +19,8 @@ public:
 
   LogicalResult printEntry(const gpu::DeviceKernel& kernel) {
     func::FuncOp f = kernel.function;
-    for (const char* name : {"params", "local", "group", "groups"}) names.reserve(name);
+    for (const char* name : {"params", "local", "group", "groups"})
+      names.reserve(name);
     // The names of bindings first, then those of parameters.
     for (auto [i, binding] : llvm::enumerate(kernel.bindings)) {
       std::string name = names.fresh(bindingName(binding));
@@ -49,14 +50,17 @@ public:
       params.push_back(name + ": " + typeName(a.getType()));
     }
     analyze(f.getBody());
-    w.open("fn " + f.getSymName().str() + "(" + llvm::join(params, ", ") + ") -> " + typeName(f.getResultTypes()[0]) + " {");
+    w.open("fn " + f.getSymName().str() + "(" + llvm::join(params, ", ") + ") -> " +
+           typeName(f.getResultTypes()[0]) + " {");
     LogicalResult r = printBlock(f.getBody().front(), {});
     w.close();
     return r;
   }
 
   static std::string bindingName(const gpu::Binding& binding) {
-    return binding.segment == "arena" || binding.segment == "weights" ? binding.segment + "_data" : binding.segment + std::to_string(binding.number);
+    return binding.segment == "arena" || binding.segment == "weights"
+               ? binding.segment + "_data"
+               : binding.segment + std::to_string(binding.number);
   }
   SmallVector<std::string> bindingNames, parameterNames;
 
@@ -72,7 +76,8 @@ protected:
     return "let " + name.str() + " = " + init.str() + ";";
   }
   std::string varDecl(Type type, StringRef name, StringRef init) override {
-    return "var " + name.str() + ": " + typeName(type) + (init.empty() ? ";" : " = " + init.str() + ";");
+    return "var " + name.str() + ": " + typeName(type) +
+           (init.empty() ? ";" : " = " + init.str() + ";");
   }
   Expr bits(uint32_t value) {
     usesBits = true;
@@ -80,7 +85,8 @@ protected:
   }
   Expr floatLiteral(FloatType type, const APFloat& value) override {
     // WGSL has no infinity and no NaN, and refuses expressions that are known to give one.
-    if (value.isInfinity() || value.isNaN() || value.isDenormal()) return bits(static_cast<uint32_t>(value.bitcastToAPInt().getZExtValue()));
+    if (value.isInfinity() || value.isNaN() || value.isDenormal())
+      return bits(static_cast<uint32_t>(value.bitcastToAPInt().getZExtValue()));
     APFloat positive = value;
     if (value.isNegative()) positive.changeSign();
     std::string text = shortestDecimal(positive);
@@ -93,23 +99,33 @@ protected:
   Expr castTo(Type type, const Expr& e) override { return call(typeName(type), {e.text}); }
   Expr unsignedCast(Type, const Expr& e) override {
     int64_t n;
-    if (e.isInteger && !StringRef(e.text).getAsInteger(10, n)) return {std::to_string(static_cast<uint32_t>(n)) + "u"};
+    if (e.isInteger && !StringRef(e.text).getAsInteger(10, n))
+      return {std::to_string(static_cast<uint32_t>(n)) + "u"};
     return call("u32", {e.text});
   }
-  Expr bitcastTo(Type type, const Expr& e) override { return call("bitcast<" + typeName(type) + ">", {e.text}); }
-  Expr selectExpr(Type, const Expr& c, const Expr& yes, const Expr& no) override { return call("select", {no.text, yes.text, c.text}); }
+  Expr bitcastTo(Type type, const Expr& e) override {
+    return call("bitcast<" + typeName(type) + ">", {e.text});
+  }
+  Expr selectExpr(Type, const Expr& c, const Expr& yes, const Expr& no) override {
+    return call("select", {no.text, yes.text, c.text});
+  }
   bool hasConditionalExpr() const override { return false; }
-  std::string forHeader(Type, StringRef name, const Expr& lower, const Expr& upper, const Expr& step) override {
-    std::string n = name.str(), next = codegen::isInteger(step, 1) ? n + "++" : n + " += " + step.text;
-    return "for (var " + n + ": i32 = " + lower.text + "; " + binary("<", {n}, upper).text + "; " + next + ") {";
+  std::string forHeader(Type, StringRef name, const Expr& lower, const Expr& upper,
+                        const Expr& step) override {
+    std::string n = name.str(),
+                next = codegen::isInteger(step, 1) ? n + "++" : n + " += " + step.text;
+    return "for (var " + n + ": i32 = " + lower.text + "; " + binary("<", {n}, upper).text + "; " +
+           next + ") {";
   }
   Expr loadElement(Operation*, const Layout& layout, const Expr& index, Type) override {
     std::string at = layout.base + "[" + index.text + "]";
     return layout.constant ? call("atomicLoad", {"&" + at}) : Expr{at};
   }
-  std::string storeElement(Operation*, const Layout& layout, const Expr& index, const Expr& value, Type) override {
+  std::string storeElement(Operation*, const Layout& layout, const Expr& index, const Expr& value,
+                           Type) override {
     std::string at = layout.base + "[" + index.text + "]";
-    return layout.constant ? call("atomicStore", {"&" + at, value.text}).text + ";" : at + " = " + value.text + ";";
+    return layout.constant ? call("atomicStore", {"&" + at, value.text}).text + ";"
+                           : at + " = " + value.text + ";";
   }
 
   Expr integerOp(Operation* op) override {
@@ -126,12 +142,15 @@ protected:
         .Case<arith::DivUIOp>([&](Operation*) { return asUnsigned("/"); })
         .Case<arith::RemUIOp>([&](Operation*) { return asUnsigned("%"); })
         .Case<arith::MaxUIOp, arith::MinUIOp>([&](Operation*) {
-          Expr e = call(isa<arith::MaxUIOp>(op) ? "max" : "min", {unsignedCast(type, a).text, unsignedCast(type, b).text});
+          Expr e = call(isa<arith::MaxUIOp>(op) ? "max" : "min",
+                        {unsignedCast(type, a).text, unsignedCast(type, b).text});
           return castTo(type, e);
         })
         .Case<arith::ShLIOp>([&](Operation*) { return binary("<<", a, unsignedCast(type, b)); })
         .Case<arith::ShRSIOp>([&](Operation*) { return binary(">>", a, unsignedCast(type, b)); })
-        .Case<arith::ShRUIOp>([&](Operation*) { return castTo(type, binary(">>", unsignedCast(type, a), unsignedCast(type, b))); })
+        .Case<arith::ShRUIOp>([&](Operation*) {
+          return castTo(type, binary(">>", unsignedCast(type, a), unsignedCast(type, b)));
+        })
         .Case<arith::DivSIOp>([&](Operation*) { return binary("/", a, b); })
         .Case<arith::FloorDivSIOp, arith::CeilDivSIOp>([&](Operation*) { return Expr{""}; })
         .Default([&](Operation*) { return Printer::integerOp(op); });
@@ -140,7 +159,8 @@ protected:
     if (auto cast = dyn_cast<arith::BitcastOp>(op)) {
       // A constant NaN or infinity must not be seen as one.
       APInt c;
-      if (cast.getType().isF32() && matchPattern(cast.getIn(), m_ConstantInt(&c))) return bits(static_cast<uint32_t>(c.getZExtValue()));
+      if (cast.getType().isF32() && matchPattern(cast.getIn(), m_ConstantInt(&c)))
+        return bits(static_cast<uint32_t>(c.getZExtValue()));
     }
     return Printer::castOp(op);
   }
@@ -149,11 +169,15 @@ protected:
     std::string hint = hintFor(op->getResult(0));
     auto space = dyn_cast_or_null<mlir::gpu::AddressSpaceAttr>(type.getMemorySpace());
     auto number = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
-    bool shared = (space && space.getValue() == mlir::gpu::AddressSpace::Workgroup) || (number && number.getInt() == 3);
+    bool shared = (space && space.getValue() == mlir::gpu::AddressSpace::Workgroup) ||
+                  (number && number.getInt() == 3);
     std::string name = names.fresh(hint.empty() ? (shared ? "tile" : "scratch") : hint);
-    std::string decl = ": array<" + typeName(type.getElementType()) + ", " + std::to_string(std::max<int64_t>(1, type.getNumElements())) + ">;";
-    if (shared) moduleScope += "var<workgroup> " + name + decl + "\n";
-    else w.line("var " + name + decl);
+    std::string decl = ": array<" + typeName(type.getElementType()) + ", " +
+                       std::to_string(std::max<int64_t>(1, type.getNumElements())) + ">;";
+    if (shared)
+      moduleScope += "var<workgroup> " + name + decl + "\n";
+    else
+      w.line("var " + name + decl);
     layouts[op->getResult(0)] = sourceLayout(type, name, {});
     return success();
   }
@@ -161,25 +185,35 @@ protected:
   std::optional<LogicalResult> printSpecial(Operation* op) override {
     auto id = [&](const char* variable, mlir::gpu::Dimension d) -> std::optional<LogicalResult> {
       static const char* const letters[] = {"x", "y", "z"};
-      return define(op, {"i32(" + std::string(variable) + "." + letters[static_cast<int>(d)] + ")"}), success();
+      return define(op,
+                    {"i32(" + std::string(variable) + "." + letters[static_cast<int>(d)] + ")"}),
+             success();
     };
     return llvm::TypeSwitch<Operation*, std::optional<LogicalResult>>(op)
         .Case([&](mlir::gpu::ThreadIdOp o) { return id("local", o.getDimension()); })
         .Case([&](mlir::gpu::BlockIdOp o) { return id("group", o.getDimension()); })
         .Case([&](mlir::gpu::GridDimOp o) { return id("groups", o.getDimension()); })
-        .Case([&](mlir::gpu::BarrierOp) -> std::optional<LogicalResult> { return w.line("workgroupBarrier();"), success(); })
+        .Case([&](mlir::gpu::BarrierOp) -> std::optional<LogicalResult> {
+          return w.line("workgroupBarrier();"), success();
+        })
         .Case([&](memref::AtomicRMWOp a) -> std::optional<LogicalResult> {
-          StringRef f = a.getKind() == arith::AtomicRMWKind::andi ? "atomicAnd" : a.getKind() == arith::AtomicRMWKind::ori ? "atomicOr" : "";
+          StringRef f = a.getKind() == arith::AtomicRMWKind::andi  ? "atomicAnd"
+                        : a.getKind() == arith::AtomicRMWKind::ori ? "atomicOr"
+                                                                   : "";
           if (f.empty()) return unsupported(op, "this atomic operation");
           const Layout& l = layoutOf(a.getMemref());
-          w.line(call(f, {"&" + l.base + "[" + linearIndex(l, a.getIndices()).text + "]", text(a.getValue())}).text + ";");
+          w.line(call(f, {"&" + l.base + "[" + linearIndex(l, a.getIndices()).text + "]",
+                          text(a.getValue())})
+                     .text +
+                 ";");
           return success();
         })
         .Case([&](func::CallOp c) -> std::optional<LogicalResult> {
           if (c->use_empty()) return success();
           calls.insert(SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(c, c.getCalleeAttr()));
           SmallVector<std::string> args;
-          for (Value v : c.getOperands()) args.push_back(text(v));
+          for (Value v : c.getOperands())
+            args.push_back(text(v));
           return define(op, call(c.getCallee(), args)), success();
         })
         .Case([&](func::ReturnOp r) -> std::optional<LogicalResult> {
@@ -210,24 +244,29 @@ LogicalResult printKernel(const gpu::DeviceKernel& kernel, llvm::raw_ostream& os
     WgslPrinter inner(stream);
     ok &= succeeded(inner.printFunction(cast<func::FuncOp>(f))) && !inner.failed();
     usesBits |= inner.usesBits;
-    for (Operation* callee : inner.calls) add(callee);
+    for (Operation* callee : inner.calls)
+      add(callee);
     texts.push_back(text);
   };
-  for (Operation* f : printer.calls) add(f);
+  for (Operation* f : printer.calls)
+    add(f);
 
   Writer w(os);
   printProvenance(kernel.function, w);
   if (printer.parameterNames.size()) {
     w.open("struct Params {");
-    for (auto [name, scalar] : llvm::zip(printer.parameterNames, kernel.scalars)) w.line(name + ": " + (scalar.letter == 'f' ? "f32" : "i32") + ",");
+    for (auto [name, scalar] : llvm::zip(printer.parameterNames, kernel.scalars))
+      w.line(name + ": " + (scalar.letter == 'f' ? "f32" : "i32") + ",");
     w.close();
   }
   for (auto [i, binding, name] : llvm::enumerate(kernel.bindings, printer.bindingNames)) {
     std::string element = binding.isAtomic ? "atomic<i32>" : binding.isFloat ? "f32" : "i32";
-    w.line("@group(0) @binding(" + std::to_string(i) + ") var<storage, " + (binding.written ? "read_write" : "read") + "> " + name + ": array<" + element + ">;");
+    w.line("@group(0) @binding(" + std::to_string(i) + ") var<storage, " +
+           (binding.written ? "read_write" : "read") + "> " + name + ": array<" + element + ">;");
   }
   if (printer.parameterNames.size())
-    w.line("@group(0) @binding(" + std::to_string(kernel.bindings.size()) + ") var<uniform> params: Params;");
+    w.line("@group(0) @binding(" + std::to_string(kernel.bindings.size()) +
+           ") var<uniform> params: Params;");
   os << printer.moduleScope << "\n";
   if (usesBits) {
     w.comment("Infinities and NaN, which WGSL does not let one write.");
@@ -236,9 +275,11 @@ LogicalResult printKernel(const gpu::DeviceKernel& kernel, llvm::raw_ostream& os
     w.close();
     w.blank();
   }
-  for (const std::string& text : texts) os << text << "\n";
+  for (const std::string& text : texts)
+    os << text << "\n";
   std::string size = std::to_string(kernel.workgroup[0]);
-  if (kernel.workgroup[1] != 1 || kernel.workgroup[2] != 1) size += ", " + std::to_string(kernel.workgroup[1]);
+  if (kernel.workgroup[1] != 1 || kernel.workgroup[2] != 1)
+    size += ", " + std::to_string(kernel.workgroup[1]);
   if (kernel.workgroup[2] != 1) size += ", " + std::to_string(kernel.workgroup[2]);
   w.line("@compute @workgroup_size(" + size + ")");
   SmallVector<std::string> builtins;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/cases/Compare.h"
 #include "compiler/cases/CaseValue.h"
+#include "compiler/cases/Compare.h"
 #include "compiler/import/Model.h"
 #include "compiler/support/Diagnostics.h"
 

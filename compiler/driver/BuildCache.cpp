@@ -19,16 +19,22 @@ static std::string environment(const char* name) {
 
 BuildCache::BuildCache(bool enabled, const std::string& workFolder) {
   fs::path wanted;
-  if (!enabled) wanted = fs::path(workFolder) / "cache";
-  else if (std::string given = environment("ORTC_CACHE_DIR"); !given.empty()) wanted = given;
-  else if (std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) wanted = fs::path(xdg) / "ortc";
-  else if (std::string home = environment("HOME"); !home.empty()) wanted = fs::path(home) / ".cache" / "ortc";
-  else wanted = fs::temp_directory_path() / fmt::format("ortc-cache-{}", getuid());
+  if (!enabled)
+    wanted = fs::path(workFolder) / "cache";
+  else if (std::string given = environment("ORTC_CACHE_DIR"); !given.empty())
+    wanted = given;
+  else if (std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty())
+    wanted = fs::path(xdg) / "ortc";
+  else if (std::string home = environment("HOME"); !home.empty())
+    wanted = fs::path(home) / ".cache" / "ortc";
+  else
+    wanted = fs::temp_directory_path() / fmt::format("ortc-cache-{}", getuid());
   std::error_code error;
   fs::create_directories(wanted, error);
   struct stat s{};
   // Libraries are loaded from here: another user's folder is not to be trusted.
-  const bool ours = stat(wanted.c_str(), &s) == 0 && s.st_uid == geteuid() && !(s.st_mode & S_IWOTH) && access(wanted.c_str(), W_OK) == 0;
+  const bool ours = stat(wanted.c_str(), &s) == 0 && s.st_uid == geteuid() &&
+                    !(s.st_mode & S_IWOTH) && access(wanted.c_str(), W_OK) == 0;
   folder = ours ? wanted.string() : (fs::path(workFolder) / "cache").string();
   if (!ours) fs::create_directories(folder, error);
 }
@@ -68,9 +74,11 @@ void BuildCache::trim(uint64_t bytes) const {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code e;
-    if (it->is_regular_file(e)) entries.push_back({it->path(), it->last_write_time(e), it->file_size(e)});
+    if (it->is_regular_file(e))
+      entries.push_back({it->path(), it->last_write_time(e), it->file_size(e)});
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.time > b.time; });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.time > b.time; });
   uint64_t total = 0;
   for (const Entry& e : entries)
     if ((total += e.size) > bytes) fs::remove(e.path, error);
@@ -87,17 +95,22 @@ BuildKey& BuildKey::addFile(const std::string& path) {
   return add(buffer ? (*buffer)->getBuffer().str() : "absent");
 }
 
-std::string BuildKey::hex() { return llvm::toHex(hash.final(), /*LowerCase=*/true).substr(0, 40); }
+std::string BuildKey::hex() {
+  return llvm::toHex(hash.final(), /*LowerCase=*/true).substr(0, 40);
+}
 
 WorkFolder::WorkFolder(const std::string& kept) : folder(kept), temporary(kept.empty()) {
   std::error_code error;
   if (temporary) {
     std::string pattern = (fs::temp_directory_path() / "ortc-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw UsageError{fmt::format("no temporary folder can be made: {}", strerror(errno)), "set TMPDIR"};
+    if (!mkdtemp(pattern.data()))
+      throw UsageError{fmt::format("no temporary folder can be made: {}", strerror(errno)),
+                       "set TMPDIR"};
     folder = pattern;
   } else {
     fs::create_directories(folder, error);
-    if (error) throw UsageError{fmt::format("'{}' cannot be made: {}", folder, error.message()), ""};
+    if (error)
+      throw UsageError{fmt::format("'{}' cannot be made: {}", folder, error.message()), ""};
     folder = fs::absolute(folder).string();
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where what was built is kept: ORTC_CACHE_DIR, else XDG_CACHE_HOME/ortc, else ~/.cache/ortc, else a temporary folder.
+// Where what was built is kept: ORTC_CACHE_DIR, else XDG_CACHE_HOME/ortc, else ~/.cache/ortc, else
+// a temporary folder.
 #pragma once
 #include "llvm/Support/SHA256.h"
 #include <string>

@@ -19,8 +19,10 @@ namespace {
 std::vector<std::string> filesBelow(const fs::path& root) {
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::recursive_directory_iterator it(root, error), end; !error && it != end; it.increment(error))
-    if (!it->is_directory() || it->is_symlink()) files.push_back(it->path().lexically_relative(root).generic_string());
+  for (fs::recursive_directory_iterator it(root, error), end; !error && it != end;
+       it.increment(error))
+    if (!it->is_directory() || it->is_symlink())
+      files.push_back(it->path().lexically_relative(root).generic_string());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -38,7 +40,8 @@ std::optional<std::vector<std::string>> filesOfBundle(const fs::path& folder) {
   if (!o || o->getString("generator").value_or("") != "ortc") return std::nullopt;
   std::vector<std::string> files{"manifest.json"};
   if (const llvm::json::Array* list = o->getArray("files"))
-    for (const llvm::json::Value& v : *list) files.push_back(v.getAsString().value_or("").str());
+    for (const llvm::json::Value& v : *list)
+      files.push_back(v.getAsString().value_or("").str());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -55,12 +58,14 @@ bool checkDestination(const fs::path& destination, Diagnostics& diagnostics) {
   if (fs::is_empty(destination, error)) return true;
   std::optional<std::vector<std::string>> ours = filesOfBundle(destination);
   if (!ours) {
-    diagnostics.error("", "holds files that are not of a bundle").help("name another folder with -o, or empty this one");
+    diagnostics.error("", "holds files that are not of a bundle")
+        .help("name another folder with -o, or empty this one");
     return false;
   }
   for (const std::string& file : filesBelow(destination))
     if (!std::binary_search(ours->begin(), ours->end(), file)) {
-      diagnostics.error("", "holds {}, which is not of the bundle that is there", quoteName(file)).help("move it elsewhere: the folder is replaced as a whole");
+      diagnostics.error("", "holds {}, which is not of the bundle that is there", quoteName(file))
+          .help("move it elsewhere: the folder is replaced as a whole");
       return false;
     }
   return true;
@@ -69,7 +74,8 @@ bool checkDestination(const fs::path& destination, Diagnostics& diagnostics) {
 bool sameContent(const fs::path& a, const fs::path& b) {
   std::error_code error;
   if (fs::file_size(a, error) != fs::file_size(b, error) || error) return false;
-  auto x = llvm::MemoryBuffer::getFile(a.string(), /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto x =
+      llvm::MemoryBuffer::getFile(a.string(), /*IsText=*/false, /*RequiresNullTerminator=*/false);
   auto y = llvm::MemoryBuffer::getFile(b.string(), false, false);
   return x && y && (*x)->getBuffer() == (*y)->getBuffer();
 }
@@ -84,7 +90,8 @@ void copyTimes(const fs::path& from, const fs::path& to) {
 // The folder that is being written, for the handler of signals.
 char pendingFolder[4096];
 void removePending(int signal) {
-  // fork and exec are allowed in a handler, removing a tree in this process is not: the lock of the heap may be held.
+  // fork and exec are allowed in a handler, removing a tree in this process is not: the lock of the
+  // heap may be held.
   pid_t pid = pendingFolder[0] ? fork() : -1;
   if (pid == 0) {
     execl("/bin/rm", "rm", "-rf", pendingFolder, static_cast<char*>(nullptr));
@@ -97,7 +104,8 @@ void removePending(int signal) {
 
 } // namespace
 
-bool writeBundleFolder(const std::string& destination, const std::function<bool(const std::string& folder)>& write,
+bool writeBundleFolder(const std::string& destination,
+                       const std::function<bool(const std::string& folder)>& write,
                        std::vector<std::string>& files, Diagnostics& diagnostics) {
   Diagnostics::FileScope scope(diagnostics, destination);
   std::error_code error;
@@ -105,14 +113,16 @@ bool writeBundleFolder(const std::string& destination, const std::function<bool(
   if (!target.has_filename()) target = target.parent_path(); // "out/"
   if (!checkDestination(target, diagnostics)) return false;
   fs::create_directories(target.parent_path(), error);
-  const fs::path temporary = target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), getpid());
+  const fs::path temporary =
+      target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), getpid());
   fs::remove_all(temporary, error);
   if (!fs::create_directory(temporary, error)) {
     diagnostics.error("", "cannot be written: {}", error.message());
     return false;
   }
   snprintf(pendingFolder, sizeof pendingFolder, "%s", temporary.c_str());
-  for (int s : {SIGINT, SIGTERM, SIGHUP}) std::signal(s, removePending);
+  for (int s : {SIGINT, SIGTERM, SIGHUP})
+    std::signal(s, removePending);
   bool ok = false;
   {
     Diagnostics::FileScope model(diagnostics, "");
@@ -121,7 +131,8 @@ bool writeBundleFolder(const std::string& destination, const std::function<bool(
   if (ok) {
     files = filesBelow(temporary);
     for (const std::string& file : files)
-      if (fs::exists(target / file) && sameContent(target / file, temporary / file)) copyTimes(target / file, temporary / file);
+      if (fs::exists(target / file) && sameContent(target / file, temporary / file))
+        copyTimes(target / file, temporary / file);
     if (fs::exists(target)) {
       // One step where the system has it: at no time is the bundle missing.
       ok = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0;
@@ -136,11 +147,14 @@ bool writeBundleFolder(const std::string& destination, const std::function<bool(
       fs::rename(temporary, target, error);
       ok = !error;
     }
-    if (!ok) diagnostics.error("", "cannot be put in place: {}", error ? error.message() : std::string(strerror(errno)));
+    if (!ok)
+      diagnostics.error("", "cannot be put in place: {}",
+                        error ? error.message() : std::string(strerror(errno)));
   }
   fs::remove_all(temporary, error);
   pendingFolder[0] = 0;
-  for (int s : {SIGINT, SIGTERM, SIGHUP}) std::signal(s, SIG_DFL);
+  for (int s : {SIGINT, SIGTERM, SIGHUP})
+    std::signal(s, SIG_DFL);
   return ok;
 }
 

@@ -6,9 +6,10 @@
 
 namespace ortc::driver {
 
-/// `types`: of the model file, for what the interface does not tell (elements of lists and maps). `keep` is held as long
-/// as the session lives (the library). Null on error.
-std::unique_ptr<Session> openBundle(const ortc_model* model, const onnx::Graph& types, int threads, const std::string& weightsPath,
-                                    std::shared_ptr<void> keep, Diagnostics& diagnostics);
+/// `types`: of the model file, for what the interface does not tell (elements of lists and maps).
+/// `keep` is held as long as the session lives (the library). Null on error.
+std::unique_ptr<Session> openBundle(const ortc_model* model, const onnx::Graph& types, int threads,
+                                    const std::string& weightsPath, std::shared_ptr<void> keep,
+                                    Diagnostics& diagnostics);
 
 } // namespace ortc::driver

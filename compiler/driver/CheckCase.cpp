@@ -14,7 +14,8 @@ using Status = CaseResult::Status;
 
 class Checker {
 public:
-  Checker(const CaseInput& input, const CheckOptions& options, const OpenModel& open) : options(options), open(open) {
+  Checker(const CaseInput& input, const CheckOptions& options, const OpenModel& open)
+      : options(options), open(open) {
     result.name = input.name;
     modelPath = input.modelPath;
     folder = input.folder;
@@ -54,15 +55,19 @@ private:
 
   bool mustBeRefused() const { return theCase.expect.error != Error::None; }
 
-  /// The model was refused: is that what the case wants? For its own reason, that is, and not for what we lack.
+  /// The model was refused: is that what the case wants? For its own reason, that is, and not for
+  /// what we lack.
   bool refused(const Diagnostics& diagnostics, bool compiling) {
     const Error wanted = theCase.expect.error;
     const std::string error = firstError(diagnostics);
     if (wanted == Error::None) return finish(Status::Failed, error);
     for (const Diagnostic& d : diagnostics.all())
-      if (d.severity == Severity::Error && d.isLimitOfOrtc()) return finish(Status::Failed, "refused, but for another reason: " + error);
-    if (wanted == Error::Run && compiling) return finish(Status::Failed, "refused when compiled, not when run: " + error);
-    if (wanted == Error::Compile && !compiling) return finish(Status::Failed, "refused when run, not when compiled: " + error);
+      if (d.severity == Severity::Error && d.isLimitOfOrtc())
+        return finish(Status::Failed, "refused, but for another reason: " + error);
+    if (wanted == Error::Run && compiling)
+      return finish(Status::Failed, "refused when compiled, not when run: " + error);
+    if (wanted == Error::Compile && !compiling)
+      return finish(Status::Failed, "refused when run, not when compiled: " + error);
     return finish(Status::Passed, "");
   }
 
@@ -80,7 +85,8 @@ private:
       checkWithoutData();
       return;
     }
-    // With shapes from the data these are read before the model is compiled, by the types in the file.
+    // With shapes from the data these are read before the model is compiled, by the types in the
+    // file.
     std::unique_ptr<onnx::OnnxFile> file;
     if (options.shapeFromData) {
       Diagnostics diagnostics(modelPath);
@@ -96,12 +102,14 @@ private:
     bool compared = false;
     for (const std::string& dataFolder : theCase.dataSets) {
       Diagnostics reading;
-      std::optional<DataSet> data = readDataSet(dataFolder, file ? file->model().graph : session->signature(), reading);
+      std::optional<DataSet> data =
+          readDataSet(dataFolder, file ? file->model().graph : session->signature(), reading);
       if (!data) {
         finish(Status::Failed, firstError(reading));
         return;
       }
-      if (file && !prepare(withShapesOf(options.pipeline, file->model().graph, data->inputs))) return;
+      if (file && !prepare(withShapesOf(options.pipeline, file->model().graph, data->inputs)))
+        return;
       Diagnostics diagnostics(modelPath);
       std::optional<std::vector<CaseValue>> outputs = session->run(data->inputs, diagnostics);
       if (!outputs) {
@@ -110,13 +118,15 @@ private:
       }
       if (mustBeRefused()) continue;
       Comparison one = compareOutputs(*outputs, *data, session->signature(), theCase.expect);
-      if (!one.passed && theCase.dataSets.size() > 1) one.reason += " (" + fs::path(dataFolder).filename().string() + ")";
+      if (!one.passed && theCase.dataSets.size() > 1)
+        one.reason += " (" + fs::path(dataFolder).filename().string() + ")";
       all.merge(one);
       compared = true;
     }
     if (mustBeRefused()) {
-      finish(Status::Failed, theCase.expect.error == Error::Compile ? "accepted, but must be refused when compiled"
-                                                                    : "accepted, but must be refused");
+      finish(Status::Failed, theCase.expect.error == Error::Compile
+                                 ? "accepted, but must be refused when compiled"
+                                 : "accepted, but must be refused");
       return;
     }
     if (compared) result.maxRel = all.maxRel, result.maxUlp = all.maxUlp;
@@ -126,8 +136,8 @@ private:
   void checkWithoutData() {
     if (!prepare(options.pipeline)) return;
     Diagnostics diagnostics(modelPath);
-    std::optional<std::vector<CaseValue>> inputs =
-        randomInputs(session->signature(), randomSizes(options.pipeline), options.seed, diagnostics);
+    std::optional<std::vector<CaseValue>> inputs = randomInputs(
+        session->signature(), randomSizes(options.pipeline), options.seed, diagnostics);
     if (!inputs) {
       finish(Status::Skipped, "no data, and " + firstError(diagnostics));
       return;
@@ -145,17 +155,22 @@ private:
       finish(Status::Passed, "no data: ran on seeded inputs, nothing to compare with");
       return;
     }
-    std::unique_ptr<Session> reference = options.reference(modelPath, options.pipeline, diagnostics);
-    std::optional<std::vector<CaseValue>> wanted = reference ? reference->run(*inputs, diagnostics) : std::nullopt;
+    std::unique_ptr<Session> reference =
+        options.reference(modelPath, options.pipeline, diagnostics);
+    std::optional<std::vector<CaseValue>> wanted =
+        reference ? reference->run(*inputs, diagnostics) : std::nullopt;
     if (!wanted) {
-      finish(Status::Failed, "the reference refuses what the target accepts: " + firstError(diagnostics));
+      finish(Status::Failed,
+             "the reference refuses what the target accepts: " + firstError(diagnostics));
       return;
     }
     DataSet data;
-    for (CaseValue& value : *wanted) data.outputs.push_back(std::move(value));
+    for (CaseValue& value : *wanted)
+      data.outputs.push_back(std::move(value));
     Comparison all = compareOutputs(*outputs, data, session->signature(), theCase.expect);
     result.maxRel = all.maxRel, result.maxUlp = all.maxUlp;
-    finish(all.passed ? Status::Passed : Status::Failed, all.passed ? "no data: seeded inputs against the reference" : all.reason);
+    finish(all.passed ? Status::Passed : Status::Failed,
+           all.passed ? "no data: seeded inputs against the reference" : all.reason);
   }
 };
 
@@ -165,29 +180,38 @@ const char* statusName(Status status) {
   return status == Status::Passed ? "passed" : status == Status::Failed ? "failed" : "skipped";
 }
 
-std::vector<CaseInput> collectCases(const std::vector<std::string>& paths, Diagnostics& diagnostics) {
+std::vector<CaseInput> collectCases(const std::vector<std::string>& paths,
+                                    Diagnostics& diagnostics) {
   std::vector<CaseInput> cases;
   std::error_code error;
   for (const std::string& path : paths) {
     if (!fs::is_directory(path, error)) {
-      if (!fs::exists(path, error)) diagnostics.report({Severity::Error, path, "", "no such file or folder", {}});
-      else cases.push_back({path, "", path});
+      if (!fs::exists(path, error))
+        diagnostics.report({Severity::Error, path, "", "no such file or folder", {}});
+      else
+        cases.push_back({path, "", path});
       continue;
     }
     std::vector<std::string> folders = findCases(path);
-    if (folders.empty()) diagnostics.report({Severity::Error, path, "", "no folder here holds a model.onnx", {}});
-    for (const std::string& folder : folders) cases.push_back({folder, folder, (fs::path(folder) / "model.onnx").string()});
+    if (folders.empty())
+      diagnostics.report({Severity::Error, path, "", "no folder here holds a model.onnx", {}});
+    for (const std::string& folder : folders)
+      cases.push_back({folder, folder, (fs::path(folder) / "model.onnx").string()});
   }
   return cases;
 }
 
-CaseResult checkCase(const CaseInput& input, const CheckOptions& options, const OpenModel& open) { return Checker(input, options, open).run(); }
+CaseResult checkCase(const CaseInput& input, const CheckOptions& options, const OpenModel& open) {
+  return Checker(input, options, open).run();
+}
 
-PipelineOptions withShapesOf(const PipelineOptions& options, const onnx::Graph& graph, const std::vector<CaseValue>& inputs) {
+PipelineOptions withShapesOf(const PipelineOptions& options, const onnx::Graph& graph,
+                             const std::vector<CaseValue>& inputs) {
   PipelineOptions r = options;
   std::vector<const onnx::ValueInfo*> infos = graph.dataInputs();
   for (size_t i = 0; i < inputs.size() && i < infos.size(); ++i)
-    if (inputs[i].isTensor() && infos[i]->type.kind == onnx::Type::Kind::Tensor) r.import.shapes.emplace(infos[i]->name, inputs[i].tensor.dims);
+    if (inputs[i].isTensor() && infos[i]->type.kind == onnx::Type::Kind::Tensor)
+      r.import.shapes.emplace(infos[i]->name, inputs[i].tensor.dims);
   return r;
 }
 

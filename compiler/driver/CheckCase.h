@@ -20,28 +20,34 @@ const char* statusName(CaseResult::Status status);
 
 /// A case to be checked, or a bare model file.
 struct CaseInput {
-  std::string name;      // as printed: path of the folder or file
-  std::string folder;    // empty for a bare file
+  std::string name;   // as printed: path of the folder or file
+  std::string folder; // empty for a bare file
   std::string modelPath;
 };
 /// Cases at and below each path. Reports paths that hold none.
-std::vector<CaseInput> collectCases(const std::vector<std::string>& paths, Diagnostics& diagnostics);
+std::vector<CaseInput> collectCases(const std::vector<std::string>& paths,
+                                    Diagnostics& diagnostics);
 
-/// Makes the model ready; called once, or with --shape=from-data once per set of input shapes. Null: refused.
+/// Makes the model ready; called once, or with --shape=from-data once per set of input shapes.
+/// Null: refused.
 using OpenModel = std::function<std::unique_ptr<Session>(const PipelineOptions&, Diagnostics&)>;
 
 struct CheckOptions {
   PipelineOptions pipeline;
   bool shapeFromData = false;
   uint64_t seed = 0;
-  /// For models without data: what seeded inputs must give. Null on the reference itself, where running is all.
-  std::function<std::unique_ptr<Session>(const std::string& model, const PipelineOptions&, Diagnostics&)> reference;
+  /// For models without data: what seeded inputs must give. Null on the reference itself, where
+  /// running is all.
+  std::function<std::unique_ptr<Session>(const std::string& model, const PipelineOptions&,
+                                         Diagnostics&)>
+      reference;
 };
 
 CaseResult checkCase(const CaseInput& input, const CheckOptions& options, const OpenModel& open);
 
 /// With the sizes of the data: `options` plus --shape for every input that is a tensor.
-PipelineOptions withShapesOf(const PipelineOptions& options, const onnx::Graph& graph, const std::vector<CaseValue>& inputs);
+PipelineOptions withShapesOf(const PipelineOptions& options, const onnx::Graph& graph,
+                             const std::vector<CaseValue>& inputs);
 
 /// What went wrong in one line: the first error.
 std::string firstError(const Diagnostics& diagnostics);

@@ -6,8 +6,8 @@
 
 namespace ortc::driver {
 
-CLI::App* addCommand(CLI::App& app, GlobalOptions& global, const std::string& name, const std::string& summary,
-                     const std::string& examples) {
+CLI::App* addCommand(CLI::App& app, GlobalOptions& global, const std::string& name,
+                     const std::string& summary, const std::string& examples) {
   CLI::App* command = app.add_subcommand(name, summary);
   command->footer("\nExamples:\n" + examples);
   command->add_flag("--json", global.json, "Answer with one JSON document on stdout");
@@ -23,7 +23,9 @@ llvm::json::Array toJson(const Diagnostics& diagnostics) {
   llvm::json::Array list;
   for (const Diagnostic& d : diagnostics.all()) {
     llvm::json::Object o;
-    o["severity"] = d.severity == Severity::Error ? "error" : d.severity == Severity::Warning ? "warning" : "remark";
+    o["severity"] = d.severity == Severity::Error     ? "error"
+                    : d.severity == Severity::Warning ? "warning"
+                                                      : "remark";
     if (!d.file.empty()) o["file"] = llvm::json::fixUTF8(d.file);
     if (!d.location.empty()) o["location"] = llvm::json::fixUTF8(escapeControls(d.location));
     o["message"] = llvm::json::fixUTF8(escapeControls(d.message));

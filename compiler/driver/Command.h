@@ -38,15 +38,16 @@ void addDoctor(CLI::App& app, GlobalOptions& global, Action& action);
 void addCompletion(CLI::App& app, GlobalOptions& global, Action& action);
 
 /// Creates a subcommand with --json and, below its help, examples.
-CLI::App* addCommand(CLI::App& app, GlobalOptions& global, const std::string& name, const std::string& summary,
-                     const std::string& examples);
+CLI::App* addCommand(CLI::App& app, GlobalOptions& global, const std::string& name,
+                     const std::string& summary, const std::string& examples);
 
 void printJson(const llvm::json::Value& value);
 /// Errors, warnings and remarks as a list of objects.
 llvm::json::Array toJson(const Diagnostics& diagnostics);
 
-/// Prints what was reported; exit code 0, or 1 when there are errors. With --json the same as {"ok", "messages"} and
-/// the fields of `result`.
-int finish(const GlobalOptions& global, const Diagnostics& diagnostics, llvm::json::Object result = {});
+/// Prints what was reported; exit code 0, or 1 when there are errors. With --json the same as
+/// {"ok", "messages"} and the fields of `result`.
+int finish(const GlobalOptions& global, const Diagnostics& diagnostics,
+           llvm::json::Object result = {});
 
 } // namespace ortc::driver

@@ -22,7 +22,8 @@ struct Options {
 };
 
 /// --emit-ir: the IR after a stage, with large constants cut short.
-int emitIr(const GlobalOptions& global, const Options& o, const PipelineOptions& pipeline, TargetInfo* target) {
+int emitIr(const GlobalOptions& global, const Options& o, const PipelineOptions& pipeline,
+           TargetInfo* target) {
   Diagnostics diagnostics(o.model);
   std::unique_ptr<onnx::OnnxFile> file = onnx::OnnxFile::open(o.model, diagnostics);
   if (!file || diagnostics.hasErrors()) return finish(global, diagnostics);
@@ -38,46 +39,66 @@ int emitIr(const GlobalOptions& global, const Options& o, const PipelineOptions&
   if (!result || diagnostics.hasErrors()) return finish(global, diagnostics);
   std::string text;
   llvm::raw_string_ostream os(text);
-  result->module->print(os, mlir::OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(16));
+  result->module->print(
+      os, mlir::OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(16));
   llvm::json::Object json;
-  if (global.json) json["ir"] = llvm::json::fixUTF8(text);
-  else llvm::outs() << text;
+  if (global.json)
+    json["ir"] = llvm::json::fixUTF8(text);
+  else
+    llvm::outs() << text;
   if (o.compile.explain && !global.json) llvm::outs() << result->explanation;
   llvm::outs().flush();
   return finish(global, diagnostics, std::move(json));
 }
 
-/// The limits of a board hold for what its own compiler and linker make of the bundle: code, state and stack are only
-/// known then.
-bool fitsBoard(const Options& o, const Bundle& bundle, const ProgramFacts& facts, std::optional<FirmwareSize>& size, Diagnostics& diagnostics) {
-  if (!isFirmware(o.compile.target) || (o.compile.maxRam.empty() && o.compile.maxFlash.empty())) return true;
+/// The limits of a board hold for what its own compiler and linker make of the bundle: code, state
+/// and stack are only known then.
+bool fitsBoard(const Options& o, const Bundle& bundle, const ProgramFacts& facts,
+               std::optional<FirmwareSize>& size, Diagnostics& diagnostics) {
+  if (!isFirmware(o.compile.target) || (o.compile.maxRam.empty() && o.compile.maxFlash.empty()))
+    return true;
   WorkFolder work;
   std::string log;
   size = measureFirmware(o.compile, bundle, work.path(), log);
   if (size) return true;
   Diagnostics::FileScope scope(diagnostics, o.model);
   if (log.rfind("does not fit", 0) == 0)
-    diagnostics.error("", "the bundle {} (--max-flash={}, --max-ram={})", log, o.compile.maxFlash.empty() ? "none" : o.compile.maxFlash, o.compile.maxRam.empty() ? "none" : o.compile.maxRam)
-        .note("weights take {} bytes of flash; the largest set of tensors that are live at once takes {} bytes of RAM", facts.weights.bytes(), facts.largestLiveSet);
+    diagnostics
+        .error("", "the bundle {} (--max-flash={}, --max-ram={})", log,
+               o.compile.maxFlash.empty() ? "none" : o.compile.maxFlash,
+               o.compile.maxRam.empty() ? "none" : o.compile.maxRam)
+        .note("weights take {} bytes of flash; the largest set of tensors that are live at once "
+              "takes {} bytes of RAM",
+              facts.weights.bytes(), facts.largestLiveSet);
   else
-    diagnostics.error("", "what was emitted cannot be built; this is a fault of ortc").note("{}", log);
+    diagnostics.error("", "what was emitted cannot be built; this is a fault of ortc")
+        .note("{}", log);
   return false;
 }
 
 int compile(const GlobalOptions& global, Options& o) {
-  if (o.compile.target.empty()) throw UsageError{"--target is missing", "`ortc doctor` lists the targets"};
+  if (o.compile.target.empty())
+    throw UsageError{"--target is missing", "`ortc doctor` lists the targets"};
   std::unique_ptr<TargetInfo> target = targetOf(o.compile);
   checkCompileOptions(o.compile, target.get());
   PipelineOptions pipeline = pipelineOptions(o.compile);
   if (!o.compile.emitIr.empty()) {
-    if (!o.destination.empty()) throw UsageError{"-o has no effect with --emit-ir, which prints the IR and writes nothing", ""};
+    if (!o.destination.empty())
+      throw UsageError{"-o has no effect with --emit-ir, which prints the IR and writes nothing",
+                       ""};
     if (!target && o.compile.emitIr != "import" && o.compile.emitIr != "simplify")
-      throw UsageError{fmt::format("--emit-ir={}: the reference has tensor IR only, which is there after import and simplify", o.compile.emitIr), ""};
+      throw UsageError{fmt::format("--emit-ir={}: the reference has tensor IR only, which is there "
+                                   "after import and simplify",
+                                   o.compile.emitIr),
+                       ""};
     return emitIr(global, o, pipeline, target.get());
   }
-  if (!target) throw UsageError{"target 'reference' evaluates models, there is nothing to emit", "name another target, or use `ortc run` or `ortc verify`"};
+  if (!target)
+    throw UsageError{"target 'reference' evaluates models, there is nothing to emit",
+                     "name another target, or use `ortc run` or `ortc verify`"};
   if (!o.compile.name.empty() && legaliseIdentifier(o.compile.name) != o.compile.name)
-    throw UsageError{fmt::format("--name: {} is no identifier", quoteName(o.compile.name)), "take " + legaliseIdentifier(o.compile.name)};
+    throw UsageError{fmt::format("--name: {} is no identifier", quoteName(o.compile.name)),
+                     "take " + legaliseIdentifier(o.compile.name)};
   if (o.destination.empty()) o.destination = bundleName(o.compile, o.model);
 
   Diagnostics diagnostics;
@@ -88,7 +109,8 @@ int compile(const GlobalOptions& global, Options& o) {
       o.destination,
       [&](const std::string& folder) {
         emitted = emitBundle(o.compile, pipeline, *target, {o.model, "", folder}, diagnostics);
-        return emitted && fitsBoard(o, {emitted->name, folder, o.model}, emitted->facts, firmware, diagnostics);
+        return emitted && fitsBoard(o, {emitted->name, folder, o.model}, emitted->facts, firmware,
+                                    diagnostics);
       },
       files, diagnostics);
   llvm::json::Object json;
@@ -104,9 +126,13 @@ int compile(const GlobalOptions& global, Options& o) {
     if (o.compile.explain) json["choices"] = llvm::json::fixUTF8(emitted->explanation);
     if (!global.json) {
       if (o.compile.explain) fmt::print("{}", emitted->explanation);
-      fmt::print(stderr, "{}: {} files, {} launches, weights {} bytes, arena {}\n", o.destination, files.size(), emitted->facts.launches,
-                 emitted->facts.weights.bytes(), emitted->facts.arenaBytes ? fmt::format("{} bytes", *emitted->facts.arenaBytes) : "as the sizes need");
-      if (firmware) fmt::print(stderr, "flash {} bytes, RAM {} bytes of which {} are for the stack\n", firmware->flash, firmware->ram, firmware->stack);
+      fmt::print(stderr, "{}: {} files, {} launches, weights {} bytes, arena {}\n", o.destination,
+                 files.size(), emitted->facts.launches, emitted->facts.weights.bytes(),
+                 emitted->facts.arenaBytes ? fmt::format("{} bytes", *emitted->facts.arenaBytes)
+                                           : "as the sizes need");
+      if (firmware)
+        fmt::print(stderr, "flash {} bytes, RAM {} bytes of which {} are for the stack\n",
+                   firmware->flash, firmware->ram, firmware->stack);
       fflush(stdout);
     }
   }
@@ -117,13 +143,16 @@ int compile(const GlobalOptions& global, Options& o) {
 
 void addCompile(CLI::App& app, GlobalOptions& global, Action& action) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = addCommand(app, global, "compile", "Compile a model to a bundle of source files",
-                           "  ortc compile net.onnx --target=cpu -o net\n"
-                           "  ortc compile net.onnx --target=cpu --mcpu=x86-64-v3 --dim batch=1..32 --explain\n"
-                           "  ortc compile model.onnx --target=cortex-m4 --max-ram=64KiB --max-flash=256KiB\n"
-                           "  ortc compile net.onnx --target=reference --emit-ir=simplify\n");
+  CLI::App* c = addCommand(
+      app, global, "compile", "Compile a model to a bundle of source files",
+      "  ortc compile net.onnx --target=cpu -o net\n"
+      "  ortc compile net.onnx --target=cpu --mcpu=x86-64-v3 --dim batch=1..32 --explain\n"
+      "  ortc compile model.onnx --target=cortex-m4 --max-ram=64KiB --max-flash=256KiB\n"
+      "  ortc compile net.onnx --target=reference --emit-ir=simplify\n");
   c->add_option("model", o->model, "ONNX file")->required()->type_name("MODEL");
-  c->add_option("-o", o->destination, "Folder of the bundle (default: its name, here); an old bundle is replaced")->type_name("DIR");
+  c->add_option("-o", o->destination,
+                "Folder of the bundle (default: its name, here); an old bundle is replaced")
+      ->type_name("DIR");
   addCompileOptions(*c, o->compile, /*builds=*/false);
   c->callback([&global, &action, o] { action = [&global, o] { return compile(global, *o); }; });
 }

@@ -13,7 +13,8 @@ std::optional<int64_t> parseInt(std::string_view text) {
 }
 
 /// "name=rest", split at the last '=': names may hold one, sizes cannot.
-std::pair<std::string, std::string> splitName(const std::string& text, const char* flag, const char* form) {
+std::pair<std::string, std::string> splitName(const std::string& text, const char* flag,
+                                              const char* form) {
   size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0)
     throw UsageError{fmt::format("{} '{}' is not of the form {}", flag, text, form), ""};
@@ -29,7 +30,8 @@ std::pair<std::string, std::vector<int64_t>> parseShape(const std::string& text)
     std::string one = rest.substr(at, next - at);
     std::optional<int64_t> size = one == "?" ? std::optional<int64_t>(-1) : parseInt(one);
     if (!size || (*size < 0 && one != "?"))
-      throw UsageError{fmt::format("--shape of '{}': '{}' is not a size", name, one), "write sizes as 1x3x224x224, and ? for one that stays free"};
+      throw UsageError{fmt::format("--shape of '{}': '{}' is not a size", name, one),
+                       "write sizes as 1x3x224x224, and ? for one that stays free"};
     sizes.push_back(*size);
     at = next + 1;
   }
@@ -42,7 +44,9 @@ std::pair<std::string, std::pair<int64_t, int64_t>> parseDim(const std::string& 
   std::optional<int64_t> low = parseInt(rest.substr(0, std::min(dots, rest.size())));
   std::optional<int64_t> high = dots == std::string::npos ? low : parseInt(rest.substr(dots + 2));
   if (!low || !high || *low < 0 || *high < *low)
-    throw UsageError{fmt::format("--dim of '{}': '{}' is not a size or a range of sizes", name, rest), "write 8 or 1..32"};
+    throw UsageError{
+        fmt::format("--dim of '{}': '{}' is not a size or a range of sizes", name, rest),
+        "write 8 or 1..32"};
   return {name, {*low, *high}};
 }
 
@@ -50,40 +54,79 @@ std::pair<std::string, std::pair<int64_t, int64_t>> parseDim(const std::string& 
 
 std::optional<uint64_t> parseBytes(const std::string& text) {
   size_t digits = 0;
-  while (digits < text.size() && isdigit(static_cast<unsigned char>(text[digits]))) ++digits;
+  while (digits < text.size() && isdigit(static_cast<unsigned char>(text[digits])))
+    ++digits;
   std::optional<int64_t> value = parseInt(text.substr(0, digits));
   if (!value) return std::nullopt;
   const std::string unit = text.substr(digits);
-  for (auto [name, factor] : {std::pair<const char*, uint64_t>{"", 1}, {"B", 1}, {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30},
-                              {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}})
-    if (unit == name && static_cast<uint64_t>(*value) <= UINT64_MAX / factor) return static_cast<uint64_t>(*value) * factor;
+  for (auto [name, factor] : {std::pair<const char*, uint64_t>{"", 1},
+                              {"B", 1},
+                              {"KiB", 1u << 10},
+                              {"MiB", 1u << 20},
+                              {"GiB", 1u << 30},
+                              {"kB", 1000},
+                              {"MB", 1000000},
+                              {"GB", 1000000000}})
+    if (unit == name && static_cast<uint64_t>(*value) <= UINT64_MAX / factor)
+      return static_cast<uint64_t>(*value) * factor;
   return std::nullopt;
 }
 
 void addCompileOptions(CLI::App& command, CompileOptions& o, bool builds) {
-  command.add_option("--target", o.target, "What to compile for; `ortc doctor` lists what is there")->type_name("T");
-  command.add_option("--mcpu", o.processors, "Processors by name, e.g. x86-64-v3 or sm_80,sm_90")->delimiter(',')->type_name("LIST");
-  command.add_option("--name", o.name, "Prefix of all symbols, and the bundle's name (default: from the file's name)")->type_name("N");
-  command.add_option("--shape", o.shapes,
-                     builds ? "Sizes of an input: x=1x3x224x224, ? stays free; from-data: as the case's data"
-                            : "Sizes of an input: x=1x3x224x224, ? stays free")->type_name("X=SIZES")->allow_extra_args(false);
-  command.add_option("--dim", o.dims, "Bounds of a named dimension: batch=1..32, or its size: batch=8")->type_name("N=RANGE")->allow_extra_args(false);
-  command.add_option("--cut-inputs", o.cutInputs, "Values of the graph that become its inputs")->delimiter(',')->type_name("A,B");
-  command.add_option("--cut-outputs", o.cutOutputs, "Values of the graph that become its outputs")->delimiter(',')->type_name("A,B");
-  command.add_option("--weights", o.weights, "Where weights go: embed (linked in), file (mapped), array (const arrays)")
-      ->check(CLI::IsMember({"embed", "file", "array"}))->type_name("HOW");
-  command.add_option("--with", o.with, "Libraries that may be used, e.g. onednn")->delimiter(',')->type_name("LIB");
-  command.add_option("--max-ram", o.maxRam, "Fail when more memory is needed: 64KiB")->type_name("B");
-  command.add_option("--max-flash", o.maxFlash, "Fail when weights and code take more: 256KiB")->type_name("B");
+  command
+      .add_option("--target", o.target, "What to compile for; `ortc doctor` lists what is there")
+      ->type_name("T");
+  command.add_option("--mcpu", o.processors, "Processors by name, e.g. x86-64-v3 or sm_80,sm_90")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command
+      .add_option("--name", o.name,
+                  "Prefix of all symbols, and the bundle's name (default: from the file's name)")
+      ->type_name("N");
+  command
+      .add_option(
+          "--shape", o.shapes,
+          builds ? "Sizes of an input: x=1x3x224x224, ? stays free; from-data: as the case's data"
+                 : "Sizes of an input: x=1x3x224x224, ? stays free")
+      ->type_name("X=SIZES")
+      ->allow_extra_args(false);
+  command
+      .add_option("--dim", o.dims, "Bounds of a named dimension: batch=1..32, or its size: batch=8")
+      ->type_name("N=RANGE")
+      ->allow_extra_args(false);
+  command.add_option("--cut-inputs", o.cutInputs, "Values of the graph that become its inputs")
+      ->delimiter(',')
+      ->type_name("A,B");
+  command.add_option("--cut-outputs", o.cutOutputs, "Values of the graph that become its outputs")
+      ->delimiter(',')
+      ->type_name("A,B");
+  command
+      .add_option("--weights", o.weights,
+                  "Where weights go: embed (linked in), file (mapped), array (const arrays)")
+      ->check(CLI::IsMember({"embed", "file", "array"}))
+      ->type_name("HOW");
+  command.add_option("--with", o.with, "Libraries that may be used, e.g. onednn")
+      ->delimiter(',')
+      ->type_name("LIB");
+  command.add_option("--max-ram", o.maxRam, "Fail when more memory is needed: 64KiB")
+      ->type_name("B");
+  command.add_option("--max-flash", o.maxFlash, "Fail when weights and code take more: 256KiB")
+      ->type_name("B");
   std::string stages;
-  for (const std::string& s : stageNames()) stages += (stages.empty() ? "" : ", ") + s;
-  command.add_option("--emit-ir", o.emitIr, "Print the IR after a stage and stop: " + stages)->type_name("STAGE");
+  for (const std::string& s : stageNames())
+    stages += (stages.empty() ? "" : ", ") + s;
+  command.add_option("--emit-ir", o.emitIr, "Print the IR after a stage and stop: " + stages)
+      ->type_name("STAGE");
   command.add_flag("--explain", o.explain, "Print which kernel was chosen for what, and why");
   command.add_flag("--print-changed", o.printChanged, "Print the IR after each stage to stderr");
   if (!builds) return;
   command.add_flag("--emulate", o.emulate, "Run a GPU bundle on an emulator, without the device");
-  command.add_flag("--sanitize", o.sanitize, "With --emulate: also report races, accesses out of bounds, values never written");
-  command.add_option("--cxx", o.cxx, "C++ compiler (default: CXX, then g++ or clang++ on the PATH)")->type_name("PATH");
+  command.add_flag(
+      "--sanitize", o.sanitize,
+      "With --emulate: also report races, accesses out of bounds, values never written");
+  command
+      .add_option("--cxx", o.cxx, "C++ compiler (default: CXX, then g++ or clang++ on the PATH)")
+      ->type_name("PATH");
   command.add_flag("--no-cache", o.noCache, "Build anew, and keep nothing");
 }
 
@@ -91,19 +134,23 @@ PipelineOptions pipelineOptions(const CompileOptions& o) {
   PipelineOptions p;
   for (const std::string& text : o.shapes) {
     auto [name, sizes] = parseShape(text);
-    if (!p.import.shapes.emplace(name, sizes).second) throw UsageError{fmt::format("--shape is given twice for '{}'", name), ""};
+    if (!p.import.shapes.emplace(name, sizes).second)
+      throw UsageError{fmt::format("--shape is given twice for '{}'", name), ""};
   }
   for (const std::string& text : o.dims) {
     auto [name, range] = parseDim(text);
-    if (!p.import.dims.emplace(name, range).second) throw UsageError{fmt::format("--dim is given twice for '{}'", name), ""};
+    if (!p.import.dims.emplace(name, range).second)
+      throw UsageError{fmt::format("--dim is given twice for '{}'", name), ""};
   }
   p.import.cutInputs = o.cutInputs;
   p.import.cutOutputs = o.cutOutputs;
   std::vector<std::string> stages = stageNames();
   if (!o.emitIr.empty() && std::find(stages.begin(), stages.end(), o.emitIr) == stages.end()) {
     std::string list;
-    for (const std::string& s : stages) list += (list.empty() ? "" : ", ") + s;
-    throw UsageError{fmt::format("--emit-ir: there is no stage '{}'", o.emitIr), "stages are " + list};
+    for (const std::string& s : stages)
+      list += (list.empty() ? "" : ", ") + s;
+    throw UsageError{fmt::format("--emit-ir: there is no stage '{}'", o.emitIr),
+                     "stages are " + list};
   }
   p.emitIr = o.emitIr;
   p.explain = o.explain;
@@ -116,17 +163,23 @@ std::unique_ptr<TargetInfo> targetOf(const CompileOptions& o) {
   std::unique_ptr<TargetInfo> target = createTarget(o.target);
   if (!target) {
     std::string known = "reference";
-    for (auto& [name, summary] : targetNames()) known += ", " + name;
-    throw UsageError{o.target.empty() ? "--target is missing" : fmt::format("there is no target '{}'", o.target), "targets are " + known};
+    for (auto& [name, summary] : targetNames())
+      known += ", " + name;
+    throw UsageError{o.target.empty() ? "--target is missing"
+                                      : fmt::format("there is no target '{}'", o.target),
+                     "targets are " + known};
   }
   return target;
 }
 
-std::string defaultTarget() { return createTarget("cpu") ? "cpu" : "reference"; }
+std::string defaultTarget() {
+  return createTarget("cpu") ? "cpu" : "reference";
+}
 
 void checkCompileOptions(const CompileOptions& o, TargetInfo* target) {
   const auto refuse = [&](bool given, const char* flag, const char* why) {
-    if (given) throw UsageError{fmt::format("{} has no effect on target '{}': {}", flag, o.target, why), ""};
+    if (given)
+      throw UsageError{fmt::format("{} has no effect on target '{}': {}", flag, o.target, why), ""};
   };
   if (!target) { // the reference evaluates tensor IR: there are no kernels, no weights and no build
     const char* why = "it evaluates the model, nothing is emitted";
@@ -145,11 +198,17 @@ void checkCompileOptions(const CompileOptions& o, TargetInfo* target) {
   }
   std::string error;
   if (!target->setProcessors(o.processors, error))
-    throw UsageError{error.empty() ? fmt::format("--mcpu has no effect on target '{}'", o.target) : error, ""};
+    throw UsageError{
+        error.empty() ? fmt::format("--mcpu has no effect on target '{}'", o.target) : error, ""};
   for (const std::string& library : o.with)
-    throw UsageError{fmt::format("--with={} has no effect on target '{}': it has no kernels of that library", library, o.target), ""};
+    throw UsageError{
+        fmt::format("--with={} has no effect on target '{}': it has no kernels of that library",
+                    library, o.target),
+        ""};
   for (auto [text, flag] : {std::pair{&o.maxRam, "--max-ram"}, {&o.maxFlash, "--max-flash"}})
-    if (!text->empty() && !parseBytes(*text)) throw UsageError{fmt::format("{}: '{}' is not a number of bytes", flag, *text), "write 65536, 64KiB or 1MiB"};
+    if (!text->empty() && !parseBytes(*text))
+      throw UsageError{fmt::format("{}: '{}' is not a number of bytes", flag, *text),
+                       "write 65536, 64KiB or 1MiB"};
 }
 
 } // namespace ortc::driver

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of `ortc compile`, which `run` and `verify` take, too; and what they mean to the pipeline.
+// The flags of `ortc compile`, which `run` and `verify` take, too; and what they mean to the
+// pipeline.
 #pragma once
 #include "compiler/driver/Command.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -32,8 +33,8 @@ struct CompileOptions {
 /// `builds`: the command builds and runs the bundle (run, verify).
 void addCompileOptions(CLI::App& command, CompileOptions& options, bool builds);
 
-/// Checks flags against the target and each other; throws UsageError for one that would have no effect. `targetInfo` is
-/// null for the reference.
+/// Checks flags against the target and each other; throws UsageError for one that would have no
+/// effect. `targetInfo` is null for the reference.
 void checkCompileOptions(const CompileOptions& options, TargetInfo* targetInfo);
 
 /// Throws UsageError for malformed text.
@@ -42,7 +43,8 @@ PipelineOptions pipelineOptions(const CompileOptions& options);
 /// "64KiB", "1MiB", "4096" in bytes.
 std::optional<uint64_t> parseBytes(const std::string& text);
 
-/// The target of the options; null for `reference`. Throws UsageError when there is none of this name.
+/// The target of the options; null for `reference`. Throws UsageError when there is none of this
+/// name.
 std::unique_ptr<TargetInfo> targetOf(const CompileOptions& options);
 /// What run and verify take when --target is not given: cpu where it is built in.
 std::string defaultTarget();

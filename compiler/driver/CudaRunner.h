@@ -5,6 +5,7 @@
 
 namespace ortc::driver {
 
-std::unique_ptr<DeviceRunner> makeCudaRunner(const CompileOptions& options, const std::string& workFolder, int threads);
+std::unique_ptr<DeviceRunner> makeCudaRunner(const CompileOptions& options,
+                                             const std::string& workFolder, int threads);
 
 } // namespace ortc::driver

@@ -8,8 +8,8 @@ namespace ortc::driver {
 /// What differs between targets whose bundles are C++.
 struct CxxTraits {
   std::string label;
-  std::vector<std::string> flags;         // before those of the bundle
-  std::vector<std::string> kernelFlags;   // of the bundle's own sources only
+  std::vector<std::string> flags;       // before those of the bundle
+  std::vector<std::string> kernelFlags; // of the bundle's own sources only
   std::vector<std::string> includeFolders;
   std::vector<std::string> bundleFolders; // the same, below the bundle's folder
   std::vector<std::string> extraSources;  // compiled with the bundle
@@ -17,7 +17,10 @@ struct CxxTraits {
   size_t bundlesPerBuild = 50;
 };
 
-std::unique_ptr<DeviceRunner> makeCxxRunner(const CompileOptions& options, const std::string& workFolder, int threads);
-std::unique_ptr<DeviceRunner> makeCxxRunner(const CompileOptions& options, const std::string& workFolder, int threads, CxxTraits traits);
+std::unique_ptr<DeviceRunner> makeCxxRunner(const CompileOptions& options,
+                                            const std::string& workFolder, int threads);
+std::unique_ptr<DeviceRunner> makeCxxRunner(const CompileOptions& options,
+                                            const std::string& workFolder, int threads,
+                                            CxxTraits traits);
 
 } // namespace ortc::driver

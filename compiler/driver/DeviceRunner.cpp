@@ -3,17 +3,30 @@
 #include "compiler/driver/CudaRunner.h"
 #include "compiler/driver/CxxRunner.h"
 #include "compiler/driver/FirmwareRunner.h"
+#include "compiler/driver/WebGpuRunner.h"
 
 namespace ortc::driver {
 
-std::unique_ptr<DeviceRunner> createDeviceRunner(const CompileOptions& options, const std::string& workFolder, int threads) {
+std::unique_ptr<DeviceRunner> createDeviceRunner(const CompileOptions& options,
+                                                 const std::string& workFolder, int threads) {
   const std::string& target = options.target;
   if (target == "cuda") return makeCudaRunner(options, workFolder, threads);
-  if (options.emulate) throw UsageError{fmt::format("--emulate has no effect on target '{}', which runs on this machine or in a simulator anyway", target), ""};
-  if (options.sanitize) throw UsageError{fmt::format("--sanitize has no effect on target '{}': it belongs to --emulate", target), ""};
-  if (target == "cpu" || target == "null" || target == "vulkan") return makeCxxRunner(options, workFolder, threads);
+  if (options.emulate)
+    throw UsageError{fmt::format("--emulate has no effect on target '{}', which runs on this "
+                                 "machine or in a simulator anyway",
+                                 target),
+                     ""};
+  if (options.sanitize)
+    throw UsageError{
+        fmt::format("--sanitize has no effect on target '{}': it belongs to --emulate", target),
+        ""};
+  if (target == "cpu" || target == "null" || target == "vulkan")
+    return makeCxxRunner(options, workFolder, threads);
+  if (target == "webgpu") return makeWebGpuRunner(options, workFolder);
   if (isFirmware(target)) return makeFirmwareRunner(options, workFolder);
-  throw MissingTool{fmt::format("bundles of target '{}' cannot be run by this build of ortc", target), "`ortc compile` writes them"};
+  throw MissingTool{
+      fmt::format("bundles of target '{}' cannot be run by this build of ortc", target),
+      "`ortc compile` writes them"};
 }
 
 } // namespace ortc::driver

@@ -23,10 +23,12 @@ std::string bundleName(const CompileOptions& options, const std::string& model);
 /// The command line that makes this bundle again, with base names only.
 std::string commandText(const CompileOptions& options, const std::string& model);
 
-std::optional<Emitted> emitBundle(const CompileOptions& options, const PipelineOptions& pipeline, const TargetInfo& target,
-                                  const EmitRequest& request, Diagnostics& diagnostics);
+std::optional<Emitted> emitBundle(const CompileOptions& options, const PipelineOptions& pipeline,
+                                  const TargetInfo& target, const EmitRequest& request,
+                                  Diagnostics& diagnostics);
 
 /// Compares what the program needs with --max-ram and --max-flash.
-bool checkLimits(const CompileOptions& options, const ProgramFacts& facts, Diagnostics& diagnostics);
+bool checkLimits(const CompileOptions& options, const ProgramFacts& facts,
+                 Diagnostics& diagnostics);
 
 } // namespace ortc::driver

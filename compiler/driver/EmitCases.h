@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first two steps of `ortc verify` on a target that is built: bundles of all cases, emitted in workers, then built
-// many at a time. What does not compile is found by splitting.
+// The first two steps of `ortc verify` on a target that is built: bundles of all cases, emitted in
+// workers, then built many at a time. What does not compile is found by splitting.
 #pragma once
 #include "compiler/driver/CheckCase.h"
 #include "compiler/driver/DeviceRunner.h"
@@ -25,11 +25,15 @@ struct CompiledCase {
   std::string failure; // the compiler itself crashed or hung
 };
 
-std::vector<CompiledCase> emitAndBuild(const std::vector<CaseInput>& cases, const CompileOptions& compile, const CheckOptions& check,
-                                       const TargetInfo& target, DeviceRunner& runner, const std::string& folder, unsigned jobs,
-                                       double timeout, Progress& progress);
+std::vector<CompiledCase> emitAndBuild(const std::vector<CaseInput>& cases,
+                                       const CompileOptions& compile, const CheckOptions& check,
+                                       const TargetInfo& target, DeviceRunner& runner,
+                                       const std::string& folder, unsigned jobs, double timeout,
+                                       Progress& progress);
 
-/// Finds what was compiled for the shapes in `pipeline`, and loads it. Repeats the compiler's messages when it was refused.
-std::unique_ptr<Session> openCompiled(const CompiledCase& compiled, const PipelineOptions& pipeline, DeviceRunner& runner, Diagnostics& diagnostics);
+/// Finds what was compiled for the shapes in `pipeline`, and loads it. Repeats the compiler's
+/// messages when it was refused.
+std::unique_ptr<Session> openCompiled(const CompiledCase& compiled, const PipelineOptions& pipeline,
+                                      DeviceRunner& runner, Diagnostics& diagnostics);
 
 } // namespace ortc::driver

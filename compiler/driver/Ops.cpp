@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ortc ops: which operators are supported where. Names and versions come from the definitions that are linked in, the
-// figures from tests that ran (OpResults.inc, written by scripts/op-results from the output of `ortc verify --json`).
+// ortc ops: which operators are supported where. Names and versions come from the definitions that
+// are linked in, the figures from tests that ran (OpResults.inc, written by scripts/op-results from
+// the output of `ortc verify --json`).
 #include "compiler/driver/Command.h"
 #include "compiler/onnx/NodeBuilder.h"
 #include <map>
@@ -32,14 +33,17 @@ int ops(const GlobalOptions& global, const Options& o) {
     targets.insert(r.target);
   }
   if (!o.target.empty() && targets.empty())
-    throw UsageError{fmt::format("no results of target '{}' are recorded in this build", o.target), "without --target all columns are shown"};
+    throw UsageError{fmt::format("no results of target '{}' are recorded in this build", o.target),
+                     "without --target all columns are shown"};
   const bool json = global.json || o.format == "json";
   llvm::json::Array list;
   if (!json) {
     fmt::print("| operator | versions |");
-    for (const std::string& t : targets) fmt::print(" {} |", t);
+    for (const std::string& t : targets)
+      fmt::print(" {} |", t);
     fmt::print("\n|---|---|");
-    for (size_t i = 0; i < targets.size(); ++i) fmt::print("---|");
+    for (size_t i = 0; i < targets.size(); ++i)
+      fmt::print("---|");
     fmt::print("\n");
   }
   for (const opdef::OpDefinition* d : opdef::OpRegistry::all()) {
@@ -60,13 +64,19 @@ int ops(const GlobalOptions& global, const Options& o) {
       }
       auto [passed, failed] = it->second;
       cells[t] = llvm::json::Object{{"passed", passed}, {"failed", failed}};
-      row += failed ? fmt::format(" {} of {} |", passed, passed + failed) : fmt::format(" {} |", passed);
+      row += failed ? fmt::format(" {} of {} |", passed, passed + failed)
+                    : fmt::format(" {} |", passed);
     }
-    if (json) list.push_back(llvm::json::Object{{"operator", name}, {"versions", std::move(versionList)}, {"tests", std::move(cells)}});
-    else fmt::print("| {} | {} |{}\n", name, versions, row);
+    if (json)
+      list.push_back(llvm::json::Object{
+          {"operator", name}, {"versions", std::move(versionList)}, {"tests", std::move(cells)}});
+    else
+      fmt::print("| {} | {} |{}\n", name, versions, row);
   }
-  if (json) printJson(llvm::json::Object{{"operators", std::move(list)}});
-  else if (!targets.empty()) fmt::print("\nFigures: test cases that pass, of those that ran.\n");
+  if (json)
+    printJson(llvm::json::Object{{"operators", std::move(list)}});
+  else if (!targets.empty())
+    fmt::print("\nFigures: test cases that pass, of those that ran.\n");
   return 0;
 }
 
@@ -74,10 +84,13 @@ int ops(const GlobalOptions& global, const Options& o) {
 
 void addOps(CLI::App& app, GlobalOptions& global, Action& action) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = addCommand(app, global, "ops", "Which operators are supported, and on which target tests of them passed",
-                           "  ortc ops\n  ortc ops --target=cpu --format=json\n");
+  CLI::App* c = addCommand(
+      app, global, "ops", "Which operators are supported, and on which target tests of them passed",
+      "  ortc ops\n  ortc ops --target=cpu --format=json\n");
   c->add_option("--target", o->target, "Only this target's column")->type_name("T");
-  c->add_option("--format", o->format, "md or json")->check(CLI::IsMember({"md", "json"}))->capture_default_str();
+  c->add_option("--format", o->format, "md or json")
+      ->check(CLI::IsMember({"md", "json"}))
+      ->capture_default_str();
   c->callback([&global, &action, o] { action = [&global, o] { return ops(global, *o); }; });
 }
 

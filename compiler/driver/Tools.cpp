@@ -17,20 +17,23 @@ namespace ortc::driver {
 
 std::string findProgram(const std::string& name) {
   if (name.empty()) return {};
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : std::string();
+  if (name.find('/') != std::string::npos)
+    return access(name.c_str(), X_OK) == 0 ? name : std::string();
   const char* path = getenv("PATH");
   std::string all = path ? path : "";
   for (size_t at = 0; at <= all.size();) {
     size_t end = std::min(all.find(':', at), all.size());
     fs::path candidate = fs::path(all.substr(at, end - at)) / name;
     std::error_code error;
-    if (end > at && fs::is_regular_file(candidate, error) && access(candidate.c_str(), X_OK) == 0) return candidate.string();
+    if (end > at && fs::is_regular_file(candidate, error) && access(candidate.c_str(), X_OK) == 0)
+      return candidate.string();
     at = end + 1;
   }
   return {};
 }
 
-ProcessResult runProgram(const std::vector<std::string>& arguments, double seconds, const std::string& folder) {
+ProcessResult runProgram(const std::vector<std::string>& arguments, double seconds,
+                         const std::string& folder) {
   ProcessResult result;
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return result;
@@ -44,7 +47,8 @@ ProcessResult runProgram(const std::vector<std::string>& arguments, double secon
     dup2(out[1], STDOUT_FILENO);
     dup2(out[1], STDERR_FILENO);
     std::vector<char*> argv;
-    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    for (const std::string& a : arguments)
+      argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
     execvp(argv[0], argv.data());
     _exit(127);
@@ -53,7 +57,9 @@ ProcessResult runProgram(const std::vector<std::string>& arguments, double secon
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   bool late = pid < 0;
   while (!late) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                    deadline - std::chrono::steady_clock::now())
+                    .count();
     if (left <= 0) {
       late = true;
       break;
@@ -62,14 +68,17 @@ ProcessResult runProgram(const std::vector<std::string>& arguments, double secon
     if (poll(&p, 1, static_cast<int>(std::min<long long>(left, 1000))) <= 0) continue;
     char buffer[65536];
     ssize_t n = read(out[0], buffer, sizeof buffer);
-    if (n > 0) result.output.append(buffer, static_cast<size_t>(n));
-    else if (n == 0 || errno != EINTR) break;
+    if (n > 0)
+      result.output.append(buffer, static_cast<size_t>(n));
+    else if (n == 0 || errno != EINTR)
+      break;
   }
   close(out[0]);
   if (pid < 0) return result;
   if (late) kill(-pid, SIGKILL);
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
   if (!late) result.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

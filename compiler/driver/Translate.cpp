@@ -16,8 +16,12 @@
 #include "llvm/Support/SourceMgr.h"
 using namespace mlir;
 
-static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("<input .mlir>"));
-static llvm::cl::opt<std::string> to("to", llvm::cl::init("cxx"), llvm::cl::desc("cxx, cuda, wgsl, js, spirv (text and program), spv (the first kernel as a binary)"));
+static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::init("-"),
+                                        llvm::cl::desc("<input .mlir>"));
+static llvm::cl::opt<std::string>
+    to("to", llvm::cl::init("cxx"),
+       llvm::cl::desc(
+           "cxx, cuda, wgsl, js, spirv (text and program), spv (the first kernel as a binary)"));
 static llvm::cl::opt<std::string> shaders("shaders", llvm::cl::desc("folder for shaders"));
 static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"), llvm::cl::desc("output file"));
 
@@ -33,18 +37,22 @@ static LogicalResult printCxx(ModuleOp module, llvm::raw_ostream& os) {
       if (failed(ortc::codegen::cxx::printArenaBytes(f, body))) result = failure();
       body << "\n";
       if (failed(ortc::codegen::cxx::printProgram(f, body, needs))) result = failure();
-    } else continue;
+    } else
+      continue;
     body << "\n";
   }
-  for (const std::string& header : needs.headers) os << "#include \"" << header << "\"\n";
+  for (const std::string& header : needs.headers)
+    os << "#include \"" << header << "\"\n";
   os << "namespace ortc_rt {\nnamespace model {\n\n" << StringRef(text).rtrim() << "\n\n}\n}\n";
   return result;
 }
 
 static LogicalResult printCuda(ModuleOp module, llvm::raw_ostream& os) {
   using namespace ortc::codegen;
-  bool hasProgram = llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp f) { return f->hasAttr("ortc.program"); });
-  os << "#include \"" << (hasProgram ? "cuda_context.h" : "ortc_cuda.cuh") << "\"\nnamespace ortc_rt {\nnamespace model {\n";
+  bool hasProgram = llvm::any_of(module.getOps<func::FuncOp>(),
+                                 [](func::FuncOp f) { return f->hasAttr("ortc.program"); });
+  os << "#include \"" << (hasProgram ? "cuda_context.h" : "ortc_cuda.cuh")
+     << "\"\nnamespace ortc_rt {\nnamespace model {\n";
   LogicalResult result = success();
   for (auto f : module.getOps<func::FuncOp>()) {
     os << "\n";
@@ -89,22 +97,24 @@ static LogicalResult printSpirv(ModuleOp module, llvm::raw_ostream& os, bool bin
     }
     os << k.text << "\n\n";
   }
-  for (auto& [feature, kernel] : program->needs) os << "// needs " << feature << ": " << kernel << "\n";
+  for (auto& [feature, kernel] : program->needs)
+    os << "// needs " << feature << ": " << kernel << "\n";
   LogicalResult result = success();
   for (auto f : module.getOps<func::FuncOp>()) {
     if (!f->hasAttr("ortc.program")) continue;
-    if (failed(sp::printArenaBytes(f, *program, os)) || failed(sp::printProgram(f, *program, "net_context", os))) result = failure();
+    if (failed(sp::printArenaBytes(f, *program, os)) ||
+        failed(sp::printProgram(f, *program, "net_context", os)))
+      result = failure();
   }
   return result;
 }
-
 
 int main(int argc, char** argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, "program IR to text\n");
   DialectRegistry registry;
-  registry.insert<ortc::OrtcDialect, arith::ArithDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                  func::FuncDialect, vector::VectorDialect, gpu::GPUDialect>();
+  registry.insert<ortc::OrtcDialect, arith::ArithDialect, math::MathDialect, memref::MemRefDialect,
+                  scf::SCFDialect, func::FuncDialect, vector::VectorDialect, gpu::GPUDialect>();
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);

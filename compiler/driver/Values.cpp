@@ -19,7 +19,8 @@ DType dtypeOf(mlir::Type element) {
     case 32: return DType::I32;
     default: return DType::I64;
     }
-  if (auto c = dyn_cast<ComplexType>(element)) return c.getElementType().isF32() ? DType::C64 : DType::C128;
+  if (auto c = dyn_cast<ComplexType>(element))
+    return c.getElementType().isF32() ? DType::C64 : DType::C128;
   if (element.isF32()) return DType::F32;
   if (element.isF64()) return DType::F64;
   if (element.isF16()) return DType::F16;
@@ -31,7 +32,9 @@ DType dtypeOf(mlir::Type element) {
   return DType::Undefined;
 }
 
-bool isPacked(DType type) { return bitWidth(type) % 8 != 0; }
+bool isPacked(DType type) {
+  return bitWidth(type) % 8 != 0;
+}
 
 uint8_t readPacked(const CaseTensor& t, int64_t i) {
   unsigned width = bitWidth(t.dtype);
@@ -49,13 +52,17 @@ void writePacked(CaseTensor& t, int64_t i, unsigned value) {
   if (shifted >> 8) t.bytes[bit / 8 + 1] |= shifted >> 8;
 }
 
-std::optional<HostTensor> toHostTensor(const CaseTensor& t, mlir::Type element, std::string& error) {
+std::optional<HostTensor> toHostTensor(const CaseTensor& t, mlir::Type element,
+                                       std::string& error) {
   const DType unsignedSame = dtypeOf(element);
   const unsigned storage = storageBytes(element);
-  const bool same = t.dtype == unsignedSame || (isa<IntegerType>(element) && (isInteger(t.dtype) || t.dtype == DType::Bool) &&
-                                                 (t.dtype == DType::Bool ? 1 : bitWidth(t.dtype)) == element.getIntOrFloatBitWidth()) ||
-                    // Types that MLIR has no name for are kept as integers of their width.
-                    (isFloat(t.dtype) && isa<IntegerType>(element) && bitWidth(t.dtype) == element.getIntOrFloatBitWidth());
+  const bool same =
+      t.dtype == unsignedSame ||
+      (isa<IntegerType>(element) && (isInteger(t.dtype) || t.dtype == DType::Bool) &&
+       (t.dtype == DType::Bool ? 1 : bitWidth(t.dtype)) == element.getIntOrFloatBitWidth()) ||
+      // Types that MLIR has no name for are kept as integers of their width.
+      (isFloat(t.dtype) && isa<IntegerType>(element) &&
+       bitWidth(t.dtype) == element.getIntOrFloatBitWidth());
   if (!same) {
     std::string text;
     llvm::raw_string_ostream(text) << element;
@@ -66,7 +73,8 @@ std::optional<HostTensor> toHostTensor(const CaseTensor& t, mlir::Type element, 
   if (t.dtype == DType::String) {
     *r.strings = t.strings;
   } else if (isPacked(t.dtype)) {
-    for (int64_t i = 0, n = r.size(); i < n; ++i) r.data.get()[i * storage] = static_cast<char>(readPacked(t, i));
+    for (int64_t i = 0, n = r.size(); i < n; ++i)
+      r.data.get()[i * storage] = static_cast<char>(readPacked(t, i));
   } else if (!t.bytes.empty()) {
     std::memcpy(r.data.get(), t.bytes.data(), std::min<size_t>(t.bytes.size(), r.bytes()));
   }
@@ -80,7 +88,8 @@ CaseTensor toCaseTensor(const HostTensor& t, DType dtype) {
     if (t.strings) r.strings = *t.strings;
   } else if (isPacked(dtype)) {
     const unsigned storage = storageBytes(t.elementType);
-    for (int64_t i = 0, n = t.size(); i < n; ++i) writePacked(r, i, static_cast<uint8_t>(t.data.get()[i * storage]));
+    for (int64_t i = 0, n = t.size(); i < n; ++i)
+      writePacked(r, i, static_cast<uint8_t>(t.data.get()[i * storage]));
   } else if (!r.bytes.empty()) {
     std::memcpy(r.bytes.data(), t.data.get(), r.bytes.size());
   }
@@ -91,18 +100,21 @@ onnx::Type describe(mlir::Type type, DType dtype, ArrayAttr dims) {
   onnx::Type t;
   if (auto list = dyn_cast<ListType>(type)) {
     t.kind = onnx::Type::Kind::Sequence;
-    t.element = std::make_shared<onnx::Type>(describe(list.getElementType(), DType::Undefined, nullptr));
+    t.element =
+        std::make_shared<onnx::Type>(describe(list.getElementType(), DType::Undefined, nullptr));
   } else if (auto map = dyn_cast<MapType>(type)) {
     t.kind = onnx::Type::Kind::Map;
     t.dtype = dtypeOf(map.getKeyType());
-    t.element = std::make_shared<onnx::Type>(describe(map.getValueType(), DType::Undefined, nullptr));
+    t.element =
+        std::make_shared<onnx::Type>(describe(map.getValueType(), DType::Undefined, nullptr));
   } else if (auto shaped = dyn_cast<RankedTensorType>(type)) {
     t.kind = onnx::Type::Kind::Tensor;
     t.dtype = dtype == DType::Undefined ? dtypeOf(shaped.getElementType()) : dtype;
     t.shape.emplace();
     for (auto [i, size] : llvm::enumerate(shaped.getShape())) {
       onnx::Dim d;
-      if (!ShapedType::isDynamic(size)) d.value = size;
+      if (!ShapedType::isDynamic(size))
+        d.value = size;
       else if (dims && i < dims.size())
         if (auto name = dyn_cast<StringAttr>(dims[i])) d.param = name.getValue().str();
       t.shape->push_back(d);
@@ -141,13 +153,18 @@ std::optional<HostValue> toHostValue(const CaseValue& value, mlir::Type type, st
     if (auto shaped = dyn_cast<RankedTensorType>(element)) element = shaped.getElementType();
     m.values = HostTensor(element, {static_cast<int64_t>(value.items.size())});
     for (auto [i, item] : llvm::enumerate(value.items)) {
-      std::optional<HostTensor> one = item.isTensor() && item.tensor.elementCount() == 1 ? toHostTensor(item.tensor, element, error) : std::nullopt;
+      std::optional<HostTensor> one = item.isTensor() && item.tensor.elementCount() == 1
+                                          ? toHostTensor(item.tensor, element, error)
+                                          : std::nullopt;
       if (!one) {
         if (error.empty()) error = "holds values that are no scalars";
         return std::nullopt;
       }
-      if (m.values.strings) (*m.values.strings)[i] = (*one->strings)[0];
-      else std::memcpy(m.values.data.get() + i * storageBytes(element), one->data.get(), storageBytes(element));
+      if (m.values.strings)
+        (*m.values.strings)[i] = (*one->strings)[0];
+      else
+        std::memcpy(m.values.data.get() + i * storageBytes(element), one->data.get(),
+                    storageBytes(element));
     }
     return HostValue(std::move(m));
   }
@@ -160,14 +177,18 @@ std::optional<HostValue> toHostValue(const CaseValue& value, mlir::Type type, st
 CaseValue toCaseValue(const HostValue& value, DType dtype, const onnx::Type* declared) {
   if (declared && declared->kind == onnx::Type::Kind::Optional) declared = declared->element.get();
   if (const HostTensor* t = value.tensor()) {
-    if (dtype == DType::Undefined && declared && declared->kind == onnx::Type::Kind::Tensor) dtype = declared->dtype;
+    if (dtype == DType::Undefined && declared && declared->kind == onnx::Type::Kind::Tensor)
+      dtype = declared->dtype;
     return toCaseTensor(*t, dtype);
   }
   if (const HostScalar* s = value.scalar()) return toCaseTensor(toTensor(*s), dtype);
   if (HostList* list = value.list()) {
     std::vector<CaseValue> items;
-    const onnx::Type* element = declared && declared->kind == onnx::Type::Kind::Sequence ? declared->element.get() : nullptr;
-    for (const HostValue& item : *list) items.push_back(toCaseValue(item, DType::Undefined, element));
+    const onnx::Type* element = declared && declared->kind == onnx::Type::Kind::Sequence
+                                    ? declared->element.get()
+                                    : nullptr;
+    for (const HostValue& item : *list)
+      items.push_back(toCaseValue(item, DType::Undefined, element));
     return CaseValue::list(std::move(items));
   }
   if (HostMap* map = value.map()) {
@@ -178,8 +199,10 @@ CaseValue toCaseValue(const HostValue& value, DType dtype, const onnx::Type* dec
     const size_t width = bitWidth(all.dtype) / 8;
     for (int64_t i = 0, n = map->values.size(); i < n; ++i) {
       CaseTensor one = CaseTensor::zeros(all.dtype, {});
-      if (all.dtype == DType::String) one.strings[0] = all.strings[i];
-      else std::memcpy(one.bytes.data(), all.bytes.data() + i * width, width);
+      if (all.dtype == DType::String)
+        one.strings[0] = all.strings[i];
+      else
+        std::memcpy(one.bytes.data(), all.bytes.data() + i * width, width);
       values.push_back(std::move(one));
     }
     return CaseValue::map(std::move(keys), std::move(values));
@@ -190,27 +213,35 @@ CaseValue toCaseValue(const HostValue& value, DType dtype, const onnx::Type* dec
 onnx::Graph signatureOf(func::FuncOp function, const onnx::Graph& graph) {
   onnx::Graph r;
   r.name = graph.name;
-  const auto declaredAs = [](const std::vector<onnx::ValueInfo>& infos, const std::string& name) -> const onnx::ValueInfo* {
+  const auto declaredAs = [](const std::vector<onnx::ValueInfo>& infos,
+                             const std::string& name) -> const onnx::ValueInfo* {
     for (const onnx::ValueInfo& info : infos)
       if (info.name == name) return &info;
     return nullptr;
   };
-  const auto make = [&](mlir::Type type, StringAttr name, IntegerAttr dtype, ArrayAttr dims, const std::vector<onnx::ValueInfo>& infos) {
+  const auto make = [&](mlir::Type type, StringAttr name, IntegerAttr dtype, ArrayAttr dims,
+                        const std::vector<onnx::ValueInfo>& infos) {
     onnx::ValueInfo info;
     info.name = name ? name.getValue().str() : "";
     info.type = describe(type, dtype ? static_cast<DType>(dtype.getInt()) : DType::Undefined, dims);
     // What is no tensor is described better by the file: MLIR's integers have no sign.
     if (const onnx::ValueInfo* declared = declaredAs(infos, info.name))
-      if (info.type.kind != onnx::Type::Kind::Tensor || declared->type.kind == onnx::Type::Kind::Optional) info.type = declared->type;
+      if (info.type.kind != onnx::Type::Kind::Tensor ||
+          declared->type.kind == onnx::Type::Kind::Optional)
+        info.type = declared->type;
     return info;
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    r.inputs.push_back(make(function.getArgument(i).getType(), function.getArgAttrOfType<StringAttr>(i, "ortc.name"),
-                            function.getArgAttrOfType<IntegerAttr>(i, "ortc.dtype"), function.getArgAttrOfType<ArrayAttr>(i, "ortc.dims"), graph.inputs));
+    r.inputs.push_back(make(function.getArgument(i).getType(),
+                            function.getArgAttrOfType<StringAttr>(i, "ortc.name"),
+                            function.getArgAttrOfType<IntegerAttr>(i, "ortc.dtype"),
+                            function.getArgAttrOfType<ArrayAttr>(i, "ortc.dims"), graph.inputs));
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    if (!function.getResultAttrOfType<StringAttr>(i, "ortc.name")) continue; // sizes that follow the tensors
-    r.outputs.push_back(make(function.getResultTypes()[i], function.getResultAttrOfType<StringAttr>(i, "ortc.name"),
-                             function.getResultAttrOfType<IntegerAttr>(i, "ortc.dtype"), nullptr, graph.outputs));
+    if (!function.getResultAttrOfType<StringAttr>(i, "ortc.name"))
+      continue; // sizes that follow the tensors
+    r.outputs.push_back(
+        make(function.getResultTypes()[i], function.getResultAttrOfType<StringAttr>(i, "ortc.name"),
+             function.getResultAttrOfType<IntegerAttr>(i, "ortc.dtype"), nullptr, graph.outputs));
   }
   return r;
 }

@@ -13,12 +13,13 @@ namespace ortc::driver {
 /// None when `value` is not of `type`; `error` says why.
 std::optional<HostValue> toHostValue(const CaseValue& value, mlir::Type type, std::string& error);
 
-/// `declared` tells the sign of integers inside of lists and maps; the type of a tensor is `dtype` (Undefined: as
-/// declared, else from the element type).
+/// `declared` tells the sign of integers inside of lists and maps; the type of a tensor is `dtype`
+/// (Undefined: as declared, else from the element type).
 CaseValue toCaseValue(const HostValue& value, DType dtype, const onnx::Type* declared);
 
-/// Inputs and outputs of tensor IR as a graph without nodes, so that data sets and random inputs can be made for it:
-/// sizes that were fixed are fixed there, and with cut values those are the inputs.
+/// Inputs and outputs of tensor IR as a graph without nodes, so that data sets and random inputs
+/// can be made for it: sizes that were fixed are fixed there, and with cut values those are the
+/// inputs.
 onnx::Graph signatureOf(mlir::func::FuncOp function, const onnx::Graph& graph);
 
 } // namespace ortc::driver

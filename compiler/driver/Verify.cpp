@@ -22,7 +22,9 @@ struct VerifyOptions {
 };
 
 /// JSON has no infinities and no NaN: they become null.
-llvm::json::Value number(const std::optional<double>& v) { return v && std::isfinite(*v) ? llvm::json::Value(*v) : llvm::json::Value(nullptr); }
+llvm::json::Value number(const std::optional<double>& v) {
+  return v && std::isfinite(*v) ? llvm::json::Value(*v) : llvm::json::Value(nullptr);
+}
 
 llvm::json::Object toJson(const CaseResult& r) {
   return llvm::json::Object{{"name", llvm::json::fixUTF8(r.name)},
@@ -34,7 +36,8 @@ llvm::json::Object toJson(const CaseResult& r) {
 
 // A result travels through the pipe of its worker as lines.
 std::string pack(const CaseResult& r) {
-  return fmt::format("{}\n{}\n{}\n{}", statusName(r.status), r.maxRel.value_or(-1), r.maxUlp.value_or(-1), r.reason);
+  return fmt::format("{}\n{}\n{}\n{}", statusName(r.status), r.maxRel.value_or(-1),
+                     r.maxUlp.value_or(-1), r.reason);
 }
 void unpack(CaseResult& r, const std::string& text) {
   std::array<std::string, 4> fields;
@@ -45,8 +48,13 @@ void unpack(CaseResult& r, const std::string& text) {
     at = std::min(end + 1, text.size());
   }
   fields[3] = text.substr(at);
-  r.status = fields[0] == "passed" ? CaseResult::Status::Passed : fields[0] == "skipped" ? CaseResult::Status::Skipped : CaseResult::Status::Failed;
-  auto figure = [](const std::string& s) { double v = s.empty() ? -1 : std::stod(s); return v < 0 ? std::nullopt : std::optional(v); };
+  r.status = fields[0] == "passed"    ? CaseResult::Status::Passed
+             : fields[0] == "skipped" ? CaseResult::Status::Skipped
+                                      : CaseResult::Status::Failed;
+  auto figure = [](const std::string& s) {
+    double v = s.empty() ? -1 : std::stod(s);
+    return v < 0 ? std::nullopt : std::optional(v);
+  };
   r.maxRel = figure(fields[1]);
   r.maxUlp = figure(fields[2]);
   r.reason = fields[3];
@@ -56,7 +64,9 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
   std::unique_ptr<TargetInfo> target = targetOf(o.compile);
   checkCompileOptions(o.compile, target.get());
   if (!o.compile.emitIr.empty() || o.compile.printChanged || o.compile.explain)
-    throw UsageError{"--emit-ir, --print-changed and --explain show one model: use them with `ortc compile` or `ortc run`", ""};
+    throw UsageError{"--emit-ir, --print-changed and --explain show one model: use them with `ortc "
+                     "compile` or `ortc run`",
+                     ""};
   CheckOptions check;
   check.pipeline = pipelineOptions(o.compile);
   check.shapeFromData = o.compile.shapeFromData;
@@ -64,13 +74,15 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
 
   Diagnostics diagnostics;
   std::vector<CaseInput> cases = collectCases(o.paths, diagnostics);
-  if (diagnostics.hasErrors()) throw UsageError{firstError(diagnostics) + " ("+ diagnostics.all().front().file + ")", ""};
+  if (diagnostics.hasErrors())
+    throw UsageError{firstError(diagnostics) + " (" + diagnostics.all().front().file + ")", ""};
   // Opened before the work, so that hours of it are not lost to a path that cannot be written.
   std::error_code error;
   std::unique_ptr<llvm::raw_fd_ostream> jsonFile;
   if (!o.jsonFile.empty() && o.jsonFile != "-") {
     jsonFile = std::make_unique<llvm::raw_fd_ostream>(o.jsonFile, error);
-    if (error) throw UsageError{fmt::format("'{}' cannot be written: {}", o.jsonFile, error.message()), ""};
+    if (error)
+      throw UsageError{fmt::format("'{}' cannot be written: {}", o.jsonFile, error.message()), ""};
   }
   const bool jsonOnly = global.json || o.jsonFile == "-";
 
@@ -80,7 +92,9 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
     work.emplace(o.keep);
     runner = createDeviceRunner(o.compile, work->path(), /*threads=*/1);
     runner->require();
-    check.reference = [](const std::string& model, const PipelineOptions& p, Diagnostics& d) { return openReference(model, p, d); };
+    check.reference = [](const std::string& model, const PipelineOptions& p, Diagnostics& d) {
+      return openReference(model, p, d);
+    };
   } else if (!o.keep.empty()) {
     throw UsageError{"--keep has no effect on target 'reference': nothing is emitted", ""};
   }
@@ -89,35 +103,48 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
   llvm::json::Array list;
   Progress progress;
   std::vector<CompiledCase> compiled;
-  if (runner) compiled = emitAndBuild(cases, o.compile, check, *target, *runner, work->path(), o.jobs, o.timeout, progress);
+  if (runner)
+    compiled = emitAndBuild(cases, o.compile, check, *target, *runner, work->path(), o.jobs,
+                            o.timeout, progress);
   runInWorkers(
       cases.size(), o.jobs, {o.timeout, 0},
       [&](size_t i) {
         return pack(checkCase(cases[i], check, [&](const PipelineOptions& p, Diagnostics& d) {
-          return runner ? openCompiled(compiled[i], p, *runner, d) : openReference(cases[i].modelPath, p, d);
+          return runner ? openCompiled(compiled[i], p, *runner, d)
+                        : openReference(cases[i].modelPath, p, d);
         }));
       },
       [&](size_t i, WorkerResult worker) {
         CaseResult r;
         r.name = cases[i].name;
-        if (worker.failure.empty()) unpack(r, worker.output);
-        else r.reason = worker.failure;
-        (r.status == CaseResult::Status::Passed ? passed : r.status == CaseResult::Status::Failed ? failed : skipped)++;
+        if (worker.failure.empty())
+          unpack(r, worker.output);
+        else
+          r.reason = worker.failure;
+        (r.status == CaseResult::Status::Passed   ? passed
+         : r.status == CaseResult::Status::Failed ? failed
+                                                  : skipped)++;
         if (r.status != CaseResult::Status::Passed && !jsonOnly) {
           progress.clear();
-          fmt::print("{}: {}: {}\n", statusName(r.status), escapeControls(r.name), escapeControls(r.reason));
+          fmt::print("{}: {}: {}\n", statusName(r.status), escapeControls(r.name),
+                     escapeControls(r.reason));
           fflush(stdout);
         }
         list.push_back(toJson(r));
         progress.show(fmt::format("{} of {}: {} failed", i + 1, cases.size(), failed));
       });
   progress.clear();
-  llvm::json::Object document{{"target", label}, {"passed", static_cast<int64_t>(passed)}, {"failed", static_cast<int64_t>(failed)},
-                              {"skipped", static_cast<int64_t>(skipped)}, {"cases", std::move(list)}};
+  llvm::json::Object document{{"target", label},
+                              {"passed", static_cast<int64_t>(passed)},
+                              {"failed", static_cast<int64_t>(failed)},
+                              {"skipped", static_cast<int64_t>(skipped)},
+                              {"cases", std::move(list)}};
   llvm::json::Value value(std::move(document));
   if (jsonFile) *jsonFile << llvm::formatv("{0:2}", value) << "\n";
-  if (jsonOnly) printJson(value);
-  else fmt::print("target {}\n{} passed, {} failed, {} skipped\n", label, passed, failed, skipped);
+  if (jsonOnly)
+    printJson(value);
+  else
+    fmt::print("target {}\n{} passed, {} failed, {} skipped\n", label, passed, failed, skipped);
   return static_cast<int>(failed ? ExitCode::BadModel : ExitCode::Ok);
 }
 
@@ -125,21 +152,37 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
 
 void addVerify(CLI::App& app, GlobalOptions& global, Action& action) {
   auto o = std::make_shared<VerifyOptions>();
-  CLI::App* c = app.add_subcommand("verify", "Check cases: does the model give on a target what it must?");
-  c->footer("\nEvery folder at or below FOLDER that holds a model.onnx is a case: test_data_set_K/input_I.pb and\n"
-            "output_I.pb, and expect.json for how close they must be. A model without data runs on seeded inputs\n"
+  CLI::App* c =
+      app.add_subcommand("verify", "Check cases: does the model give on a target what it must?");
+  c->footer("\nEvery folder at or below FOLDER that holds a model.onnx is a case: "
+            "test_data_set_K/input_I.pb and\n"
+            "output_I.pb, and expect.json for how close they must be. A model without data runs on "
+            "seeded inputs\n"
             "against the reference. Exit code 1 when a case fails.\n"
             "\nExamples:\n"
             "  ortc verify models --jobs 4 --json=results.json\n"
             "  ortc verify net.onnx --target=cpu --shape x=1x3x224x224\n"
             "  ortc verify cases --target=cuda --emulate --shape=from-data\n");
-  c->add_option("paths", o->paths, "Models and folders of cases")->required()->type_name("MODEL|FOLDER...");
+  c->add_option("paths", o->paths, "Models and folders of cases")
+      ->required()
+      ->type_name("MODEL|FOLDER...");
   addCompileOptions(*c, o->compile, /*builds=*/true);
-  c->add_option("--jobs,-j", o->jobs, "Cases at a time (default: one per core)")->type_name("N")->check(CLI::Range(1, 1024));
-  c->add_option("--timeout", o->timeout, "Seconds that one case may take")->type_name("S")->check(CLI::PositiveNumber)->capture_default_str();
-  c->add_option("--keep", o->keep, "Leave bundles and what was built of them in this folder")->type_name("DIR");
-  c->add_option("--seed", o->seed, "Of the inputs of models without data")->type_name("N")->capture_default_str();
-  c->add_option("--json", o->jsonFile, "Write the results as JSON; without a file to stdout")->expected(0, 1)->default_str("-")->type_name("FILE");
+  c->add_option("--jobs,-j", o->jobs, "Cases at a time (default: one per core)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  c->add_option("--timeout", o->timeout, "Seconds that one case may take")
+      ->type_name("S")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  c->add_option("--keep", o->keep, "Leave bundles and what was built of them in this folder")
+      ->type_name("DIR");
+  c->add_option("--seed", o->seed, "Of the inputs of models without data")
+      ->type_name("N")
+      ->capture_default_str();
+  c->add_option("--json", o->jsonFile, "Write the results as JSON; without a file to stdout")
+      ->expected(0, 1)
+      ->default_str("-")
+      ->type_name("FILE");
   c->callback([&global, &action, o] {
     action = [&global, o] {
       auto& shapes = o->compile.shapes;

@@ -57,7 +57,8 @@ std::string tellingLine(const std::string& text) {
     at = end + 1;
     if (line.empty()) continue;
     last = line;
-    for (const char* sign : {"Assertion", "what():", "terminate called", "LLVM ERROR", "ERROR: AddressSanitizer", "runtime error"})
+    for (const char* sign : {"Assertion", "what():", "terminate called", "LLVM ERROR",
+                             "ERROR: AddressSanitizer", "runtime error"})
       if (best.empty() && line.find(sign) != std::string::npos) best = line;
   }
   std::string chosen = best.empty() ? last : best;
@@ -67,18 +68,23 @@ std::string tellingLine(const std::string& text) {
 std::string failureText(const Child& child, int status, const WorkerLimits& limits) {
   if (child.killed) return fmt::format("took longer than {:.0f} s", limits.seconds);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  std::string how = WIFSIGNALED(status) ? fmt::format("crashed (SIG{})", sigabbrev_np(WTERMSIG(status)))
-                                        : fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  std::string how = WIFSIGNALED(status)
+                        ? fmt::format("crashed (SIG{})", sigabbrev_np(WTERMSIG(status)))
+                        : fmt::format("ended with exit code {}", WEXITSTATUS(status));
   if (child.text.find("bad_alloc") != std::string::npos) how = "ran out of memory";
   const std::string line = tellingLine(child.text);
   return line.empty() ? how : how + ": " + line;
 }
 
-uint64_t machineMemory() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)); }
+uint64_t machineMemory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+}
 
 } // namespace
 
-void runInWorkers(size_t count, unsigned jobs, const WorkerLimits& limits, const std::function<std::string(size_t)>& task,
+void runInWorkers(size_t count, unsigned jobs, const WorkerLimits& limits,
+                  const std::function<std::string(size_t)>& task,
                   const std::function<void(size_t, WorkerResult)>& done) {
   std::vector<Child> running;
   std::map<size_t, WorkerResult> finished; // waiting for earlier ones
@@ -115,7 +121,8 @@ void runInWorkers(size_t count, unsigned jobs, const WorkerLimits& limits, const
         finished[next++] = {"", fmt::format("could not be started: {}", strerror(errno))};
         break;
       }
-      auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.seconds));
+      auto limit = std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(limits.seconds));
       running.push_back({next++, pid, result[0], errors[0], Clock::now() + limit, {}, {}});
     }
 
@@ -139,7 +146,8 @@ void runInWorkers(size_t count, unsigned jobs, const WorkerLimits& limits, const
       }
       if (open && !child.killed) continue;
       int status = 0;
-      while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {}
+      while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+      }
       kill(-child.pid, SIGKILL); // what it left behind
       fcntl(child.errors, F_SETFL, O_NONBLOCK);
       for (size_t before = SIZE_MAX; before != child.text.size();) {

@@ -8,11 +8,13 @@
 
 int main(int argc, char** argv) {
   mlir::DialectRegistry registry;
-  registry.insert<ortc::OrtcDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                  mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect, mlir::scf::SCFDialect,
-                  mlir::memref::MemRefDialect, mlir::vector::VectorDialect>();
+  registry
+      .insert<ortc::OrtcDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
+              mlir::math::MathDialect, mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
+              mlir::scf::SCFDialect, mlir::memref::MemRefDialect, mlir::vector::VectorDialect>();
   mlir::registerCanonicalizer();
   mlir::registerCSE();
   ortc::registerOrtcPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "ortc-opt: the passes of ortc on MLIR text\n", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "ortc-opt: the passes of ortc on MLIR text\n", registry));
 }

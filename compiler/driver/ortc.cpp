@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of ortc. Commands are in files of their own; here they meet, and what ends one becomes an exit code.
+// The command line of ortc. Commands are in files of their own; here they meet, and what ends one
+// becomes an exit code.
 #include "compiler/driver/Command.h"
 
 using namespace ortc;
@@ -23,7 +24,8 @@ int main(int argc, char** argv) {
   app.footer("\n`ortc COMMAND --help` tells more.\n");
   GlobalOptions global;
   Action action;
-  for (auto* add : {addCompile, addRun, addVerify, addInspect, addOps, addDoctor, addCompletion}) add(app, global, action);
+  for (auto* add : {addCompile, addRun, addVerify, addInspect, addOps, addDoctor, addCompletion})
+    add(app, global, action);
   try {
     app.parse(argc, argv);
     return action();
@@ -31,10 +33,13 @@ int main(int argc, char** argv) {
     return app.exit(e); // --help, --version
   } catch (const CLI::ParseError& e) {
     std::string message = e.what();
-    if (!message.empty()) message[0] = static_cast<char>(tolower(static_cast<unsigned char>(message[0])));
-    while (!message.empty() && (message.back() == '.' || message.back() == '\n')) message.pop_back();
+    if (!message.empty())
+      message[0] = static_cast<char>(tolower(static_cast<unsigned char>(message[0])));
+    while (!message.empty() && (message.back() == '.' || message.back() == '\n'))
+      message.pop_back();
     const auto given = app.get_subcommands();
-    return usage(message, fmt::format("see `ortc {}--help`", given.empty() ? "" : given.front()->get_name() + " "));
+    return usage(message, fmt::format("see `ortc {}--help`",
+                                      given.empty() ? "" : given.front()->get_name() + " "));
   } catch (const UsageError& e) {
     return usage(e.message, e.help);
   } catch (const MissingTool& e) {

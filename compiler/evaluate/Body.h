@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region of scalar code (the body of a linalg op) as a short program over registers of `laneCount` lanes, so that the
-// cost of interpreting an operation is shared by about a thousand elements. Control flow inside a body works on masks:
-// both branches of an if run for the lanes that take them; a loop turns while any lane still does.
+// A region of scalar code (the body of a linalg op) as a short program over registers of
+// `laneCount` lanes, so that the cost of interpreting an operation is shared by about a thousand
+// elements. Control flow inside a body works on masks: both branches of an if run for the lanes
+// that take them; a loop turns while any lane still does.
 #pragma once
 #include "compiler/evaluate/HostValue.h"
 #include "mlir/IR/Block.h"
@@ -31,13 +32,14 @@ struct Instruction {
   ScalarOp op{};
   Register out = noRegister;
   std::array<Register, 3> in{noRegister, noRegister, noRegister};
-  unsigned tensor = 0;                       ///< extract: number in Body::tensors
-  llvm::SmallVector<Register, 4> indices{};  ///< extract
-  // Regions: results, initial values (loops: carried values, or operands of the condition) and code.
+  unsigned tensor = 0;                      ///< extract: number in Body::tensors
+  llvm::SmallVector<Register, 4> indices{}; ///< extract
+  // Regions: results, initial values (loops: carried values, or operands of the condition) and
+  // code.
   llvm::SmallVector<Register, 4> results{}, inits{}, carried{};
   llvm::SmallVector<Register, 4> yields{}, otherYields{}; ///< of the first and of the second region
-  llvm::SmallVector<Register, 4> otherArguments{};    ///< while: arguments of the second region
-  Register condition = noRegister;                    ///< while
+  llvm::SmallVector<Register, 4> otherArguments{};        ///< while: arguments of the second region
+  Register condition = noRegister;                        ///< while
   std::vector<Instruction> code{}, otherCode{};
 };
 
@@ -54,9 +56,11 @@ struct Body {
   unsigned registers = 0;
   unsigned operations = 0; ///< number of scalar operations, for step budgets
 
-  /// Fails with a diagnostic at the op that has no meaning here. `skip` are ops that are left out (the combining ops of
-  /// a reduction, which the driver does itself); their operands are kept until the end.
-  static mlir::FailureOr<Body> compile(mlir::Block& block, llvm::ArrayRef<mlir::Operation*> skip = {});
+  /// Fails with a diagnostic at the op that has no meaning here. `skip` are ops that are left out
+  /// (the combining ops of a reduction, which the driver does itself); their operands are kept
+  /// until the end.
+  static mlir::FailureOr<Body> compile(mlir::Block& block,
+                                       llvm::ArrayRef<mlir::Operation*> skip = {});
   /// The register of a value that a skipped op uses.
   llvm::DenseMap<mlir::Value, Register> kept;
 };
@@ -66,8 +70,8 @@ class BodyRun {
 public:
   /// `tensors` are those of Body::tensors, `captured` the values of Body::captured, in order.
   /// Runs have at most `width` lanes.
-  BodyRun(const Body& body, int64_t width, llvm::ArrayRef<HostTensor> tensors, llvm::ArrayRef<HostScalar> captured,
-          BodyErrors& errors);
+  BodyRun(const Body& body, int64_t width, llvm::ArrayRef<HostTensor> tensors,
+          llvm::ArrayRef<HostScalar> captured, BodyErrors& errors);
   Lane* lanes(Register r) { return storage.data() + static_cast<int64_t>(r) * width; }
   void run(int64_t n) { runCode(body.code, n, nullptr); }
 
@@ -79,7 +83,8 @@ private:
   void forLoop(const Instruction& i, int64_t n, const int64_t* mask);
   void whileLoop(const Instruction& i, int64_t n, const int64_t* mask);
   void copy(Register to, Register from, int64_t n, const int64_t* mask);
-  void copyAll(llvm::ArrayRef<Register> to, llvm::ArrayRef<Register> from, int64_t n, const int64_t* mask);
+  void copyAll(llvm::ArrayRef<Register> to, llvm::ArrayRef<Register> from, int64_t n,
+               const int64_t* mask);
   bool countSteps(uint64_t n);
 
   const Body& body;

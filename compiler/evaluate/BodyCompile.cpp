@@ -17,7 +17,8 @@ public:
   Compiler(Body& body, Block& top, ArrayRef<Operation*> skip) : body(body), top(top), skip(skip) {}
 
   LogicalResult compile() {
-    for (BlockArgument a : top.getArguments()) body.arguments.push_back(a.use_empty() ? noRegister : define(a, true));
+    for (BlockArgument a : top.getArguments())
+      body.arguments.push_back(a.use_empty() ? noRegister : define(a, true));
     if (failed(block(top, body.code))) return failure();
     for (Value v : top.getTerminator()->getOperands()) {
       bool skipped = v.getDefiningOp() && llvm::is_contained(skip, v.getDefiningOp());
@@ -38,7 +39,8 @@ private:
     if (!free.empty()) return free.pop_back_val();
     return next++;
   }
-  /// A register for a value; `forGood`: it is never reused (arguments, constants, what the driver fills).
+  /// A register for a value; `forGood`: it is never reused (arguments, constants, what the driver
+  /// fills).
   Register define(Value v, bool forGood = false) {
     Register r = forGood ? next++ : fresh();
     registers[v] = r;
@@ -68,7 +70,8 @@ private:
         value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
         s.cell.f = value.convertToDouble();
       } else if (auto i = dyn_cast<IntegerAttr>(constant)) {
-        s.cell.i = i.getValue().getBitWidth() == 1 ? i.getValue().getZExtValue() : i.getValue().getSExtValue();
+        s.cell.i = i.getValue().getBitWidth() == 1 ? i.getValue().getZExtValue()
+                                                   : i.getValue().getSExtValue();
       } else {
         emitError(v.getLoc()) << "cannot evaluate this constant in a body";
         return noRegister;
@@ -87,11 +90,12 @@ private:
     return success();
   }
 
-  /// Registers of values that are defined in `block` and have their last use below `op` are free after it.
+  /// Registers of values that are defined in `block` and have their last use below `op` are free
+  /// after it.
   void release(Block& block, Operation* op) {
     auto consider = [&](Value v) {
-      if (v.getParentBlock() != &block || isa<BlockArgument>(v) || v.getDefiningOp<arith::ConstantOp>() ||
-          v.getDefiningOp<linalg::IndexOp>())
+      if (v.getParentBlock() != &block || isa<BlockArgument>(v) ||
+          v.getDefiningOp<arith::ConstantOp>() || v.getDefiningOp<linalg::IndexOp>())
         return;
       auto it = registers.find(v);
       if (it == registers.end()) return;
@@ -107,7 +111,8 @@ private:
     op->walk([&](Operation* inner) { seen.insert(inner->operand_begin(), inner->operand_end()); });
     for (Value v : op->getResults())
       if (v.use_empty()) seen.insert(v);
-    for (Value v : seen) consider(v);
+    for (Value v : seen)
+      consider(v);
   }
 
   LogicalResult block(Block& b, std::vector<Instruction>& code) {
@@ -132,17 +137,20 @@ private:
       for (OpResult v : op->getResults()) {
         Instruction i{Instruction::scalar};
         i.op = *decodeScalar(op, v.getResultNumber());
-        for (auto [n, r] : llvm::enumerate(in)) i.in[n] = r;
+        for (auto [n, r] : llvm::enumerate(in))
+          i.in[n] = r;
         i.out = define(v);
         code.push_back(std::move(i));
       }
       return success();
     }
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-      if (isInside(extract.getTensor())) return op->emitError("reads a tensor that is made inside the body");
+      if (isInside(extract.getTensor()))
+        return op->emitError("reads a tensor that is made inside the body");
       Instruction i{Instruction::extract};
       i.op.out = cellType(extract.getType());
-      if (i.op.out.kind == CellType::none) return op->emitError() << "cannot evaluate elements of type " << extract.getType();
+      if (i.op.out.kind == CellType::none)
+        return op->emitError() << "cannot evaluate elements of type " << extract.getType();
       auto* it = llvm::find(body.tensors, extract.getTensor());
       i.tensor = it - body.tensors.begin();
       if (it == body.tensors.end()) body.tensors.push_back(extract.getTensor());
@@ -155,7 +163,8 @@ private:
       Instruction i{Instruction::ifElse};
       i.in[0] = use(branch.getCondition());
       if (branch.getNumResults() == 0) return success(); // without effect
-      if (failed(block(*branch.thenBlock(), i.code)) || failed(uses(branch.thenYield().getOperands(), i.yields)) ||
+      if (failed(block(*branch.thenBlock(), i.code)) ||
+          failed(uses(branch.thenYield().getOperands(), i.yields)) ||
           failed(block(*branch.elseBlock(), i.otherCode)) ||
           failed(uses(branch.elseYield().getOperands(), i.otherYields)))
         return failure();
@@ -169,7 +178,8 @@ private:
         return failure();
       std::copy(bounds.begin(), bounds.end(), i.in.begin());
       i.out = define(loop.getInductionVar(), true);
-      for (Value a : loop.getRegionIterArgs()) i.carried.push_back(define(a, true));
+      for (Value a : loop.getRegionIterArgs())
+        i.carried.push_back(define(a, true));
       if (failed(block(*loop.getBody(), i.code)) ||
           failed(uses(loop.getBody()->getTerminator()->getOperands(), i.yields)))
         return failure();
@@ -178,12 +188,14 @@ private:
     if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       Instruction i{Instruction::whileLoop};
       if (failed(uses(loop.getInits(), i.inits))) return failure();
-      for (Value a : loop.getBeforeArguments()) i.carried.push_back(define(a, true));
+      for (Value a : loop.getBeforeArguments())
+        i.carried.push_back(define(a, true));
       if (failed(block(*loop.getBeforeBody(), i.code)) ||
           failed(uses(loop.getConditionOp().getArgs(), i.yields)))
         return failure();
       i.condition = use(loop.getConditionOp().getCondition());
-      for (Value a : loop.getAfterArguments()) i.otherArguments.push_back(define(a, true));
+      for (Value a : loop.getAfterArguments())
+        i.otherArguments.push_back(define(a, true));
       if (failed(block(*loop.getAfterBody(), i.otherCode)) ||
           failed(uses(loop.getYieldOp().getOperands(), i.otherYields)))
         return failure();
@@ -193,8 +205,10 @@ private:
   }
 
   LogicalResult finish(Operation* op, Instruction i, std::vector<Instruction>& code) {
-    // Results get registers of their own: they are written while the code of the regions still runs for other lanes.
-    for (Value v : op->getResults()) i.results.push_back(define(v, true));
+    // Results get registers of their own: they are written while the code of the regions still runs
+    // for other lanes.
+    for (Value v : op->getResults())
+      i.results.push_back(define(v, true));
     code.push_back(std::move(i));
     return success();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the program of a body over lanes. A mask (null: all) tells which lanes count; the others compute garbage, which
-// nothing can observe because scalar operations never trap and reads are skipped.
+// Runs the program of a body over lanes. A mask (null: all) tells which lanes count; the others
+// compute garbage, which nothing can observe because scalar operations never trap and reads are
+// skipped.
 #include "compiler/evaluate/Body.h"
 #include <fmt/format.h>
 
@@ -16,10 +17,14 @@ void BodyErrors::fail(std::string text, bool isLimit) {
 
 BodyRun::BodyRun(const Body& body, int64_t width, llvm::ArrayRef<HostTensor> tensors,
                  llvm::ArrayRef<HostScalar> captured, BodyErrors& errors)
-    : body(body), width(width), tensors(tensors), errors(errors), storage(static_cast<size_t>(body.registers) * width) {
-  for (const HostTensor& t : tensors) tensorCells.push_back(cellType(t.elementType));
-  for (auto& [scalar, r] : body.constants) std::fill_n(lanes(r), width, scalar.cell);
-  for (auto [scalar, at] : llvm::zip(captured, body.captured)) std::fill_n(lanes(at.second), width, scalar.cell);
+    : body(body), width(width), tensors(tensors), errors(errors),
+      storage(static_cast<size_t>(body.registers) * width) {
+  for (const HostTensor& t : tensors)
+    tensorCells.push_back(cellType(t.elementType));
+  for (auto& [scalar, r] : body.constants)
+    std::fill_n(lanes(r), width, scalar.cell);
+  for (auto [scalar, at] : llvm::zip(captured, body.captured))
+    std::fill_n(lanes(at.second), width, scalar.cell);
 }
 
 bool BodyRun::countSteps(uint64_t n) {
@@ -51,7 +56,8 @@ void BodyRun::extract(const Instruction& i, int64_t n, const int64_t* mask) {
   const void* data = t.strings ? static_cast<const void*>(t.strings->data()) : t.data.get();
   Lane* out = lanes(i.out);
   llvm::SmallVector<const Lane*, 6> at;
-  for (Register r : i.indices) at.push_back(lanes(r));
+  for (Register r : i.indices)
+    at.push_back(lanes(r));
   for (int64_t l = 0; l < n; ++l) {
     out[l].i = 0;
     if (mask && !mask[l]) continue;
@@ -59,32 +65,40 @@ void BodyRun::extract(const Instruction& i, int64_t n, const int64_t* mask) {
     for (size_t d = 0; d < at.size(); ++d) {
       int64_t index = at[d][l].i;
       if (index < 0 || index >= t.dims[d])
-        return errors.fail(fmt::format("reads element {} of dim {}, which has size {}", index, d, t.dims[d]));
+        return errors.fail(
+            fmt::format("reads element {} of dim {}, which has size {}", index, d, t.dims[d]));
       offset = offset * t.dims[d] + index;
     }
-    if (cell.isFloat()) loadDoubles(cell, data, offset, 0, 1, &out[l].f);
-    else loadIntegers(cell, data, offset, 0, 1, &out[l].i);
+    if (cell.isFloat())
+      loadDoubles(cell, data, offset, 0, 1, &out[l].f);
+    else
+      loadIntegers(cell, data, offset, 0, 1, &out[l].i);
   }
 }
 
 void BodyRun::copy(Register to, Register from, int64_t n, const int64_t* mask) {
   Lane *t = lanes(to), *f = lanes(from);
-  if (!mask) std::copy_n(f, n, t);
+  if (!mask)
+    std::copy_n(f, n, t);
   else
     for (int64_t l = 0; l < n; ++l)
       if (mask[l]) t[l] = f[l];
 }
 
 // All at once: what is yielded may be another carried value.
-void BodyRun::copyAll(llvm::ArrayRef<Register> to, llvm::ArrayRef<Register> from, int64_t n, const int64_t* mask) {
+void BodyRun::copyAll(llvm::ArrayRef<Register> to, llvm::ArrayRef<Register> from, int64_t n,
+                      const int64_t* mask) {
   bool overlap = false;
-  for (Register f : from) overlap |= llvm::is_contained(to, f);
+  for (Register f : from)
+    overlap |= llvm::is_contained(to, f);
   if (!overlap || to.size() == 1) {
-    for (auto [t, f] : llvm::zip(to, from)) copy(t, f, n, mask);
+    for (auto [t, f] : llvm::zip(to, from))
+      copy(t, f, n, mask);
     return;
   }
   std::vector<Lane> saved(from.size() * n);
-  for (size_t k = 0; k < from.size(); ++k) std::copy_n(lanes(from[k]), n, saved.data() + k * n);
+  for (size_t k = 0; k < from.size(); ++k)
+    std::copy_n(lanes(from[k]), n, saved.data() + k * n);
   for (size_t k = 0; k < to.size(); ++k)
     for (int64_t l = 0; l < n; ++l)
       if (!mask || mask[l]) lanes(to[k])[l] = saved[k * n + l];
@@ -103,12 +117,14 @@ void BodyRun::ifElse(const Instruction& i, int64_t n, const int64_t* mask) {
   if (countYes) {
     runCode(i.code, n, countYes == n ? nullptr : yes.data());
     if (errors.failed) return;
-    for (auto [r, y] : llvm::zip(i.results, i.yields)) copy(r, y, n, countYes == n ? nullptr : yes.data());
+    for (auto [r, y] : llvm::zip(i.results, i.yields))
+      copy(r, y, n, countYes == n ? nullptr : yes.data());
   }
   if (countNo) {
     runCode(i.otherCode, n, countNo == n ? nullptr : no.data());
     if (errors.failed) return;
-    for (auto [r, y] : llvm::zip(i.results, i.otherYields)) copy(r, y, n, countNo == n ? nullptr : no.data());
+    for (auto [r, y] : llvm::zip(i.results, i.otherYields))
+      copy(r, y, n, countNo == n ? nullptr : no.data());
   }
 }
 
@@ -131,7 +147,8 @@ void BodyRun::forLoop(const Instruction& i, int64_t n, const int64_t* mask) {
     if (errors.failed) return;
     copyAll(i.carried, i.yields, n, now);
     for (int64_t l = 0; l < n; ++l)
-      if (active[l] && __builtin_add_overflow(induction[l].i, step[l].i, &induction[l].i)) induction[l].i = INT64_MAX;
+      if (active[l] && __builtin_add_overflow(induction[l].i, step[l].i, &induction[l].i))
+        induction[l].i = INT64_MAX;
   }
   copyAll(i.results, i.carried, n, nullptr);
 }
@@ -151,7 +168,8 @@ void BodyRun::whileLoop(const Instruction& i, int64_t n, const int64_t* mask) {
       count += active[l];
     }
     copyAll(i.results, i.yields, n, done.data());
-    if (!count || !countSteps(count * std::max<size_t>(i.code.size() + i.otherCode.size(), 1))) return;
+    if (!count || !countSteps(count * std::max<size_t>(i.code.size() + i.otherCode.size(), 1)))
+      return;
     copyAll(i.otherArguments, i.yields, n, active.data());
     runCode(i.otherCode, n, active.data());
     if (errors.failed) return;

@@ -7,8 +7,8 @@
 
 namespace ortc {
 
-/// The scalar operation of arith or math that computes result `result` of `op`; its inputs are the op's operands in
-/// order. None for other ops, and for types that have no cells.
+/// The scalar operation of arith or math that computes result `result` of `op`; its inputs are the
+/// op's operands in order. None for other ops, and for types that have no cells.
 std::optional<ScalarOp> decodeScalar(mlir::Operation* op, unsigned result = 0);
 
 } // namespace ortc

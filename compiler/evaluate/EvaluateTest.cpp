@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole functions against hand-written loops: generics of all kinds, control flow, sizes, limits and errors.
+// Whole functions against hand-written loops: generics of all kinds, control flow, sizes, limits
+// and errors.
 #define CATCH_CONFIG_MAIN
 #include "compiler/evaluate/TestSupport.h"
 #include "compiler/ops/Accumulate.h"
@@ -27,7 +28,8 @@ TEST_CASE("a generic broadcasts, transposes and rounds to f32") {
   HostTensor r = m.run({a, b})[0];
   REQUIRE(r.dims == llvm::SmallVector<int64_t>{5, 3});
   for (int i = 0; i < 5; ++i)
-    for (int j = 0; j < 3; ++j) REQUIRE(r.as<float>()[i * 3 + j] == a.as<float>()[j * 5 + i] / b.as<float>()[j]);
+    for (int j = 0; j < 3; ++j)
+      REQUIRE(r.as<float>()[i * 3 + j] == a.as<float>()[j * 5 + i] / b.as<float>()[j]);
 }
 
 TEST_CASE("more than one chunk, with threads, gives the same for any number of them") {
@@ -56,7 +58,8 @@ TEST_CASE("more than one chunk, with threads, gives the same for any number of t
   REQUIRE(one == three);
   for (int i = 0; i < 5000; i += 499) {
     double sum = 0;
-    for (int j = 0; j < 37; ++j) sum += static_cast<float>(std::exp(static_cast<double>(a.as<float>()[i * 37 + j])));
+    for (int j = 0; j < 37; ++j)
+      sum += static_cast<float>(std::exp(static_cast<double>(a.as<float>()[i * 37 + j])));
     REQUIRE(one[i] == static_cast<float>(sum));
   }
 }
@@ -80,7 +83,8 @@ TEST_CASE("sums are kept in f64: a million tenths") {
       return %r#0, %r#1 : tensor<f32>, tensor<f32>
     })");
   HostTensor a(m.type("f32"), {1000000});
-  for (int i = 0; i < 1000000; ++i) a.as<float>()[i] = 0.1f;
+  for (int i = 0; i < 1000000; ++i)
+    a.as<float>()[i] = 0.1f;
   a.as<float>()[777777] = 0.5f;
   auto r = m.run({a});
   REQUIRE(r[0].getDouble(0) == static_cast<float>(999999 * static_cast<double>(0.1f) + 0.5));
@@ -145,7 +149,8 @@ TEST_CASE("windows: max pooling with strides, the window from an empty tensor") 
 }
 
 TEST_CASE("bodies with computed reads, branches and loops") {
-  // Each element sums a[i], a[i+1], ... while below n and the sum is under 8; outside of the tensor nothing is read.
+  // Each element sums a[i], a[i+1], ... while below n and the sum is under 8; outside of the tensor
+  // nothing is read.
   Module m(R"(
     func.func @main(%a: tensor<2000xi32>, %at: tensor<3000xi64>) -> tensor<3000xi32> {
       %e = tensor.empty() : tensor<3000xi32>
@@ -186,15 +191,19 @@ TEST_CASE("bodies with computed reads, branches and loops") {
       return %r : tensor<3000xi32>
     })");
   HostTensor a(m.type("i32"), {2000}), at(m.type("i64"), {3000});
-  for (int i = 0; i < 2000; ++i) a.as<int32_t>()[i] = i % 5 + 1;
-  for (int i = 0; i < 3000; ++i) at.as<int64_t>()[i] = (i * 7919) % 2400 - 100;
+  for (int i = 0; i < 2000; ++i)
+    a.as<int32_t>()[i] = i % 5 + 1;
+  for (int i = 0; i < 3000; ++i)
+    at.as<int64_t>()[i] = (i * 7919) % 2400 - 100;
   HostTensor r = m.run({a, at})[0];
   for (int i = 0; i < 3000; ++i) {
     int64_t k = at.as<int64_t>()[i];
     int sum = 0;
-    if (k < 0 || k >= 2000) sum = -8;
+    if (k < 0 || k >= 2000)
+      sum = -8;
     else
-      for (; k < 2000 && sum < 8; ++k) sum += a.as<int32_t>()[k];
+      for (; k < 2000 && sum < 8; ++k)
+        sum += a.as<int32_t>()[k];
     REQUIRE(r.as<int32_t>()[i] == sum);
   }
 }
@@ -215,7 +224,8 @@ TEST_CASE("a read outside of a tensor is an error with its place") {
     })");
   HostTensor a = m.tensor("f32", {4}, {1, 2, 3, 4});
   REQUIRE(values(m.run({a, m.tensor("i64", {2}, {3, 0})})[0]) == V{4, 1});
-  REQUIRE(m.error({a, m.tensor("i64", {2}, {3, 4})}).find("reads element 4 of dim 0, which has size 4") != std::string::npos);
+  REQUIRE(m.error({a, m.tensor("i64", {2}, {3, 4})})
+              .find("reads element 4 of dim 0, which has size 4") != std::string::npos);
 }
 
 TEST_CASE("dims are bound by name and checked") {
@@ -229,11 +239,16 @@ TEST_CASE("dims are bound by name and checked") {
     })");
   auto t = [&](llvm::ArrayRef<int64_t> dims) { return HostTensor(m.type("f32"), dims); };
   REQUIRE(m.run({t({3, 4}), t({4})})[0].getInt(0) == 12);
-  REQUIRE(m.error({t({3, 4}), t({6})}).find("dim 'len' is 4 by dim 1 of input 'x', but 6 by dim 0 of input 'y'") != std::string::npos);
-  REQUIRE(m.error({t({9, 4}), t({4})}).find("dim 'batch' is 9, outside of its bounds [1, 8]") != std::string::npos);
-  REQUIRE(m.error({t({3, 5}), t({5})}).find("dim 'len' is 5, no multiple of 2") != std::string::npos);
+  REQUIRE(m.error({t({3, 4}), t({6})})
+              .find("dim 'len' is 4 by dim 1 of input 'x', but 6 by dim 0 of input 'y'") !=
+          std::string::npos);
+  REQUIRE(m.error({t({9, 4}), t({4})}).find("dim 'batch' is 9, outside of its bounds [1, 8]") !=
+          std::string::npos);
+  REQUIRE(m.error({t({3, 5}), t({5})}).find("dim 'len' is 5, no multiple of 2") !=
+          std::string::npos);
   REQUIRE(m.error({t({3}), t({3})}).find("input 'x' has rank 1, expected 2") != std::string::npos);
-  REQUIRE(m.error({HostTensor(m.type("i32"), {3, 4}), t({4})}).find("elements of type i32, expected f32") != std::string::npos);
+  REQUIRE(m.error({HostTensor(m.type("i32"), {3, 4}), t({4})})
+              .find("elements of type i32, expected f32") != std::string::npos);
 }
 
 TEST_CASE("loops at the level of functions carry tensors and change them in place") {
@@ -397,10 +412,13 @@ TEST_CASE("host steps come from a registry and see lists") {
       %l = ortc.host_step "test.pair"(%a) : (tensor<2xf32>) -> !ortc.list<tensor<2xf32>>
       return %l : !ortc.list<tensor<2xf32>>
     })");
-  REQUIRE(m.error({m.tensor("f32", {2}, {1, 2})}).find("host step 'test.pair' is not known") != std::string::npos);
-  registerHostStep("test.pair", [](HostStepOp, llvm::ArrayRef<HostValue> in) -> mlir::FailureOr<llvm::SmallVector<HostValue>> {
-    return llvm::SmallVector<HostValue>{HostList{in[0], in[0]}};
-  });
+  REQUIRE(m.error({m.tensor("f32", {2}, {1, 2})}).find("host step 'test.pair' is not known") !=
+          std::string::npos);
+  registerHostStep("test.pair",
+                   [](HostStepOp, llvm::ArrayRef<HostValue> in)
+                       -> mlir::FailureOr<llvm::SmallVector<HostValue>> {
+                     return llvm::SmallVector<HostValue>{HostList{in[0], in[0]}};
+                   });
   auto r = Evaluator().run(m.main(), {m.tensor("f32", {2}, {1, 2})});
   REQUIRE(mlir::succeeded(r));
   REQUIRE((*r)[0].list()->size() == 2);

@@ -9,17 +9,21 @@ using namespace mlir;
 namespace ortc {
 
 namespace {
-/// Ops that are worth folding. tensor.empty and linalg.fill stay what they are: structured ops want them as inits.
+/// Ops that are worth folding. tensor.empty and linalg.fill stay what they are: structured ops want
+/// them as inits.
 bool isCandidate(Operation* op) {
-  if (op->getNumResults() == 0 || op->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp, linalg::FillOp>(op))
+  if (op->getNumResults() == 0 || op->hasTrait<OpTrait::ConstantLike>() ||
+      isa<tensor::EmptyOp, linalg::FillOp>(op))
     return false;
-  if (isa<linalg::LinalgOp, Evaluable, tensor::ExtractOp, tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::CastOp,
-          tensor::FromElementsOp, scf::IfOp, scf::ForOp, scf::WhileOp>(op))
+  if (isa<linalg::LinalgOp, Evaluable, tensor::ExtractOp, tensor::ExtractSliceOp,
+          tensor::InsertSliceOp, tensor::CastOp, tensor::FromElementsOp, scf::IfOp, scf::ForOp,
+          scf::WhileOp>(op))
     return true;
   return isa<arith::ArithDialect, math::MathDialect>(op->getDialect());
 }
 
-/// The value of a constant, of an empty tensor (sizes only) or of a filled one. Adds the bytes that constants hold.
+/// The value of a constant, of an empty tensor (sizes only) or of a filled one. Adds the bytes that
+/// constants hold.
 std::optional<HostValue> constantValue(Value v, uint64_t& bytes) {
   Operation* def = v.getDefiningOp();
   if (!def) return std::nullopt;
@@ -71,13 +75,16 @@ FailureOr<SmallVector<TypedAttr>> foldToConstants(Operation* op, FoldLimits& lim
   if (!isCandidate(op)) return failure();
   // Cheap refusals first: an operand that is no constant, a result that is too large in any case.
   llvm::SetVector<Value> read;
-  for (Region& r : op->getRegions()) getUsedValuesDefinedAbove(r, r, read);
+  for (Region& r : op->getRegions())
+    getUsedValuesDefinedAbove(r, r, read);
   read.insert(op->operand_begin(), op->operand_end());
   for (Value v : read)
-    if (!isa_and_present<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(v.getDefiningOp())) return failure();
+    if (!isa_and_present<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(v.getDefiningOp()))
+      return failure();
   // A constant has a static type, and changing the type of a value is not done here.
   for (Type t : op->getResultTypes())
-    if (auto tensor = dyn_cast<RankedTensorType>(t); tensor && !tensor.hasStaticShape()) return failure();
+    if (auto tensor = dyn_cast<RankedTensorType>(t); tensor && !tensor.hasStaticShape())
+      return failure();
   SmallVector<std::pair<Value, HostValue>> captured;
   uint64_t bytes = 0;
   EvaluateOptions options;
@@ -87,7 +94,8 @@ FailureOr<SmallVector<TypedAttr>> foldToConstants(Operation* op, FoldLimits& lim
     auto type = dyn_cast<RankedTensorType>(t);
     if (!type || !type.hasStaticShape()) return 0;
     uint64_t n = std::max(1u, storageBytes(type.getElementType()));
-    for (int64_t d : type.getShape()) n = llvm::SaturatingMultiply<uint64_t>(n, d);
+    for (int64_t d : type.getShape())
+      n = llvm::SaturatingMultiply<uint64_t>(n, d);
     return n;
   };
   uint64_t constantBytes = 0;
@@ -99,7 +107,8 @@ FailureOr<SmallVector<TypedAttr>> foldToConstants(Operation* op, FoldLimits& lim
   for (Value v : read) {
     if (auto fill = v.getDefiningOp<linalg::FillOp>()) {
       uint64_t unused = 0;
-      auto value = constantValue(fill.getInputs()[0], unused), init = constantValue(fill.getOutputs()[0], unused);
+      auto value = constantValue(fill.getInputs()[0], unused),
+           init = constantValue(fill.getOutputs()[0], unused);
       if (!value || !init) return failure();
       options.maxBytes = limit;
       auto filled = Evaluator(options).evaluate(fill, {*value, *init});
@@ -142,7 +151,8 @@ Value simplifyBuilt(OpBuilder& b, Value built) {
   }
   FoldLimits limits = FoldLimits::small();
   auto constants = foldToConstants(op, limits);
-  if (succeeded(constants)) return b.create<arith::ConstantOp>(op->getLoc(), (*constants)[result.getResultNumber()]);
+  if (succeeded(constants))
+    return b.create<arith::ConstantOp>(op->getLoc(), (*constants)[result.getResultNumber()]);
   if (op->getNumResults() == 1)
     if (Value v = tryScalarise(b, op)) return v;
   return built;

@@ -14,11 +14,14 @@ static Values wrong(HostStepOp op) {
   return failure();
 }
 
-static Attribute keysOf(HostStepOp op) { return op.getSettings() ? op.getSettings()->get("keys") : Attribute(); }
+static Attribute keysOf(HostStepOp op) {
+  return op.getSettings() ? op.getSettings()->get("keys") : Attribute();
+}
 
 static std::vector<std::string> stringsOf(ArrayAttr a) {
   std::vector<std::string> r;
-  for (StringAttr s : a.getAsRange<StringAttr>()) r.push_back(s.getValue().str());
+  for (StringAttr s : a.getAsRange<StringAttr>())
+    r.push_back(s.getValue().str());
   return r;
 }
 
@@ -32,13 +35,16 @@ static Values zipMap(HostStepOp op, ArrayRef<HostValue> in) {
     *keys.strings = stringsOf(strings);
   } else if (auto ints = dyn_cast_or_null<DenseI64ArrayAttr>(keysOf(op))) {
     keys = HostTensor(b.getI64Type(), {ints.size()});
-    for (auto [i, v] : llvm::enumerate(ints.asArrayRef())) keys.setInt(i, v);
+    for (auto [i, v] : llvm::enumerate(ints.asArrayRef()))
+      keys.setInt(i, v);
   }
-  if (!scores || scores->rank() != 2 || !keys.elementType || scores->dims[1] != keys.size()) return wrong(op);
+  if (!scores || scores->rank() != 2 || !keys.elementType || scores->dims[1] != keys.size())
+    return wrong(op);
   HostList list;
   for (int64_t n = 0; n < scores->dims[0]; ++n) {
     HostTensor values(scores->elementType, {keys.size()});
-    for (int64_t k = 0; k < keys.size(); ++k) values.setDouble(k, scores->getDouble(n * keys.size() + k));
+    for (int64_t k = 0; k < keys.size(); ++k)
+      values.setDouble(k, scores->getDouble(n * keys.size() + k));
     list.push_back(HostMap{keys, values});
   }
   return SmallVector<HostValue>{HostValue(std::move(list))};
@@ -50,7 +56,8 @@ static Values stringIndex(HostStepOp op, ArrayRef<HostValue> in) {
   auto keys = dyn_cast_or_null<ArrayAttr>(keysOf(op));
   if (!texts || !texts->strings || !keys) return wrong(op);
   llvm::StringMap<int64_t> places;
-  for (auto [i, k] : llvm::enumerate(stringsOf(keys))) places.try_emplace(k, i);
+  for (auto [i, k] : llvm::enumerate(stringsOf(keys)))
+    places.try_emplace(k, i);
   HostTensor r(IntegerType::get(op.getContext(), 64), texts->dims);
   for (int64_t i = 0; i < texts->size(); ++i) {
     auto it = places.find((*texts->strings)[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a value of the model is while it is evaluated: a tensor, a scalar (index values and what tensor.extract gives),
-// a list, a map, or an optional that is absent.
+// What a value of the model is while it is evaluated: a tensor, a scalar (index values and what
+// tensor.extract gives), a list, a map, or an optional that is absent.
 #pragma once
 #include "compiler/evaluate/ScalarOps.h"
 #include "compiler/ir/HostTensor.h"
@@ -22,7 +22,9 @@ struct HostMap {
 };
 
 struct HostValue {
-  std::variant<std::monostate, HostTensor, HostScalar, std::shared_ptr<HostList>, std::shared_ptr<HostMap>> value;
+  std::variant<std::monostate, HostTensor, HostScalar, std::shared_ptr<HostList>,
+               std::shared_ptr<HostMap>>
+      value;
 
   HostValue() = default; ///< absent
   HostValue(HostTensor t) : value(std::move(t)) {}
@@ -34,11 +36,18 @@ struct HostValue {
   HostTensor* tensor() { return std::get_if<HostTensor>(&value); }
   const HostTensor* tensor() const { return std::get_if<HostTensor>(&value); }
   const HostScalar* scalar() const { return std::get_if<HostScalar>(&value); }
-  HostList* list() const { auto p = std::get_if<std::shared_ptr<HostList>>(&value); return p ? p->get() : nullptr; }
-  HostMap* map() const { auto p = std::get_if<std::shared_ptr<HostMap>>(&value); return p ? p->get() : nullptr; }
+  HostList* list() const {
+    auto p = std::get_if<std::shared_ptr<HostList>>(&value);
+    return p ? p->get() : nullptr;
+  }
+  HostMap* map() const {
+    auto p = std::get_if<std::shared_ptr<HostMap>>(&value);
+    return p ? p->get() : nullptr;
+  }
 };
 
-/// A scalar as a tensor without dims, and back; what ops with scalar operands see in Evaluable::evaluate.
+/// A scalar as a tensor without dims, and back; what ops with scalar operands see in
+/// Evaluable::evaluate.
 HostTensor toTensor(const HostScalar& scalar);
 HostScalar toScalar(const HostTensor& tensor, mlir::Type type);
 HostScalar indexScalar(mlir::MLIRContext* context, int64_t value);

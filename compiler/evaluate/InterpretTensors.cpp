@@ -11,26 +11,30 @@ namespace ortc {
 namespace {
 SmallVector<int64_t> rowMajor(ArrayRef<int64_t> dims) {
   SmallVector<int64_t> s(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;) s[d - 1] = s[d] * dims[d];
+  for (size_t d = dims.size(); d-- > 1;)
+    s[d - 1] = s[d] * dims[d];
   return s;
 }
 
 /// Copies a box of `sizes`; offsets and strides in elements.
-void copyBox(const HostTensor& from, int64_t fromAt, ArrayRef<int64_t> fromStrides, HostTensor& to, int64_t toAt,
-             ArrayRef<int64_t> toStrides, ArrayRef<int64_t> sizes) {
+void copyBox(const HostTensor& from, int64_t fromAt, ArrayRef<int64_t> fromStrides, HostTensor& to,
+             int64_t toAt, ArrayRef<int64_t> toStrides, ArrayRef<int64_t> sizes) {
   if (llvm::is_contained(sizes, 0)) return;
   size_t rank = sizes.size();
   int64_t width = storageBytes(to.elementType);
-  int64_t inner = rank ? sizes.back() : 1, fs = rank ? fromStrides.back() : 1, ts = rank ? toStrides.back() : 1;
+  int64_t inner = rank ? sizes.back() : 1, fs = rank ? fromStrides.back() : 1,
+          ts = rank ? toStrides.back() : 1;
   SmallVector<int64_t> at(rank, 0);
   for (;;) {
     if (to.strings) {
-      for (int64_t i = 0; i < inner; ++i) (*to.strings)[toAt + i * ts] = (*from.strings)[fromAt + i * fs];
+      for (int64_t i = 0; i < inner; ++i)
+        (*to.strings)[toAt + i * ts] = (*from.strings)[fromAt + i * fs];
     } else if (fs == 1 && ts == 1) {
       std::memcpy(to.data.get() + toAt * width, from.data.get() + fromAt * width, inner * width);
     } else {
       for (int64_t i = 0; i < inner; ++i)
-        std::memcpy(to.data.get() + (toAt + i * ts) * width, from.data.get() + (fromAt + i * fs) * width, width);
+        std::memcpy(to.data.get() + (toAt + i * ts) * width,
+                    from.data.get() + (fromAt + i * fs) * width, width);
     }
     size_t d = rank ? rank - 1 : 0;
     for (;;) {
@@ -46,15 +50,19 @@ void copyBox(const HostTensor& from, int64_t fromAt, ArrayRef<int64_t> fromStrid
 
 void setElement(HostTensor& t, int64_t at, const HostScalar& s) {
   CellType c = cellType(t.elementType);
-  if (c.isFloat()) storeDoubles(c, t.data.get(), at, 1, 1, &s.cell.f);
-  else storeIntegers(c, t.strings ? static_cast<void*>(t.strings->data()) : t.data.get(), at, 1, 1, &s.cell.i);
+  if (c.isFloat())
+    storeDoubles(c, t.data.get(), at, 1, 1, &s.cell.f);
+  else
+    storeIntegers(c, t.strings ? static_cast<void*>(t.strings->data()) : t.data.get(), at, 1, 1,
+                  &s.cell.i);
 }
 } // namespace
 
 LogicalResult Interpreter::empty(tensor::EmptyOp op) {
   HostTensor t; // sizes only; see Interpreter::tensor
   t.elementType = op.getType().getElementType();
-  for (OpFoldResult s : op.getMixedSizes()) t.dims.push_back(index(s));
+  for (OpFoldResult s : op.getMixedSizes())
+    t.dims.push_back(index(s));
   for (int64_t d : t.dims)
     if (d < 0) return fail(op, "size " + Twine(d) + " is negative");
   set(op, std::move(t));
@@ -68,14 +76,17 @@ LogicalResult Interpreter::extract(tensor::ExtractOp op) {
   for (auto [d, v] : llvm::enumerate(op.getIndices())) {
     int64_t i = index(v);
     if (i < 0 || i >= t->dims[d])
-      return fail(op, fmt::format("reads element {} of dim {}, which has size {}", i, d, t->dims[d]));
+      return fail(op,
+                  fmt::format("reads element {} of dim {}, which has size {}", i, d, t->dims[d]));
     at = at * t->dims[d] + i;
   }
   HostScalar s{op.getType(), {}};
   CellType c = cellType(t->elementType);
   if (c.kind == CellType::string) return fail(op, "cannot evaluate a single string");
-  if (c.isFloat()) loadDoubles(c, t->data.get(), at, 0, 1, &s.cell.f);
-  else loadIntegers(c, t->data.get(), at, 0, 1, &s.cell.i);
+  if (c.isFloat())
+    loadDoubles(c, t->data.get(), at, 0, 1, &s.cell.f);
+  else
+    loadIntegers(c, t->data.get(), at, 0, 1, &s.cell.i);
   set(op, s);
   return success();
 }
@@ -88,7 +99,8 @@ LogicalResult Interpreter::insert(tensor::InsertOp op) {
   for (auto [d, v] : llvm::enumerate(op.getIndices())) {
     int64_t i = index(v);
     if (i < 0 || i >= t->dims[d])
-      return fail(op, fmt::format("writes element {} of dim {}, which has size {}", i, d, t->dims[d]));
+      return fail(op,
+                  fmt::format("writes element {} of dim {}, which has size {}", i, d, t->dims[d]));
     at = at * t->dims[d] + i;
   }
   setElement(*t, at, *value.scalar());
@@ -101,12 +113,14 @@ LogicalResult Interpreter::extractSlice(tensor::ExtractSliceOp op) {
   if (failed(source)) return failure();
   SmallVector<int64_t> strides = rowMajor(source->dims), steps, sizes;
   int64_t from = 0;
-  for (auto [d, o, s, k] : llvm::enumerate(op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides())) {
+  for (auto [d, o, s, k] :
+       llvm::enumerate(op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides())) {
     int64_t offset = index(o), size = index(s), step = index(k);
     if (size < 0 || (size && (offset < 0 || offset >= source->dims[d] || step <= 0 ||
                               (size - 1) > (source->dims[d] - 1 - offset) / step)))
-      return fail(op, fmt::format("takes {} elements from {} on with step {} of dim {}, which has size {}", size, offset,
-                                  step, d, source->dims[d]));
+      return fail(
+          op, fmt::format("takes {} elements from {} on with step {} of dim {}, which has size {}",
+                          size, offset, step, d, source->dims[d]));
     from += offset * strides[d];
     steps.push_back(step * strides[d]);
     sizes.push_back(size);
@@ -128,19 +142,23 @@ LogicalResult Interpreter::insertSlice(tensor::InsertSliceOp op) {
   if (failed(source) || failed(dest)) return failure();
   SmallVector<int64_t> strides = rowMajor(dest->dims), steps, sizes;
   int64_t to = 0;
-  for (auto [d, o, s, k] : llvm::enumerate(op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides())) {
+  for (auto [d, o, s, k] :
+       llvm::enumerate(op.getMixedOffsets(), op.getMixedSizes(), op.getMixedStrides())) {
     int64_t offset = index(o), size = index(s), step = index(k);
     if (size < 0 || (size && (offset < 0 || offset >= dest->dims[d] || step <= 0 ||
                               (size - 1) > (dest->dims[d] - 1 - offset) / step)))
-      return fail(op, fmt::format("puts {} elements from {} on with step {} into dim {}, which has size {}", size, offset,
-                                  step, d, dest->dims[d]));
+      return fail(
+          op, fmt::format("puts {} elements from {} on with step {} into dim {}, which has size {}",
+                          size, offset, step, d, dest->dims[d]));
     to += offset * strides[d];
     steps.push_back(step * strides[d]);
     sizes.push_back(size);
   }
   int64_t count = 1;
-  for (int64_t s : sizes) count *= s;
-  if (count != source->size()) return fail(op, fmt::format("puts {} elements where {} are", count, source->size()));
+  for (int64_t s : sizes)
+    count *= s;
+  if (count != source->size())
+    return fail(op, fmt::format("puts {} elements where {} are", count, source->size()));
   copyBox(*source, 0, rowMajor(sizes), *dest, to, steps, sizes);
   set(op, std::move(*dest));
   return success();
@@ -170,7 +188,8 @@ LogicalResult Interpreter::castTo(Operation* op, Value source, RankedTensorType 
 
 LogicalResult Interpreter::fill(linalg::FillOp op) {
   HostTensor t = shape(op.getOutputs()[0]);
-  if (failed(checkSize(op, t.elementType, t.dims)) || failed(countSteps(op, t.size()))) return failure();
+  if (failed(checkSize(op, t.elementType, t.dims)) || failed(countSteps(op, t.size())))
+    return failure();
   HostTensor r(t.elementType, t.dims);
   HostValue value = get(op.getInputs()[0]);
   const HostScalar* s = value.scalar();
@@ -179,14 +198,17 @@ LogicalResult Interpreter::fill(linalg::FillOp op) {
   std::vector<Lane> lanes(laneCount, s->cell);
   for (int64_t i = 0, n = r.size(); i < n; i += laneCount) {
     int64_t count = std::min(laneCount, n - i);
-    if (c.isFloat()) storeDoubles(c, r.data.get(), i, 1, count, &lanes[0].f);
-    else storeIntegers(c, r.data.get(), i, 1, count, &lanes[0].i);
+    if (c.isFloat())
+      storeDoubles(c, r.data.get(), i, 1, count, &lanes[0].f);
+    else
+      storeIntegers(c, r.data.get(), i, 1, count, &lanes[0].i);
   }
   set(op.getResult(0), std::move(r));
   return success();
 }
 
-FailureOr<std::pair<SmallVector<HostTensor>, SmallVector<HostScalar>>> Interpreter::capture(Operation* op, const Body& body) {
+FailureOr<std::pair<SmallVector<HostTensor>, SmallVector<HostScalar>>>
+Interpreter::capture(Operation* op, const Body& body) {
   std::pair<SmallVector<HostTensor>, SmallVector<HostScalar>> r;
   for (Value v : body.tensors) {
     auto t = tensor(op, v);
@@ -235,7 +257,8 @@ LogicalResult Interpreter::structured(linalg::LinalgOp op) {
   if (failed(captured)) return failure();
   auto results = runStructured(op, *plan, operands, captured->first, captured->second, errors);
   if (failed(check(op))) return failure();
-  for (auto [r, t] : llvm::zip(op->getResults(), results)) set(r, std::move(t));
+  for (auto [r, t] : llvm::zip(op->getResults(), results))
+    set(r, std::move(t));
   return success();
 }
 
@@ -263,7 +286,8 @@ LogicalResult Interpreter::tensorOp(Operation* op) {
     r.dims.clear();
     for (auto group : o.getReassociationIndices()) {
       int64_t size = 1;
-      for (int64_t d : group) size *= t->dims[d];
+      for (int64_t d : group)
+        size *= t->dims[d];
       r.dims.push_back(size);
     }
     set(o, std::move(r));

@@ -15,16 +15,22 @@ constexpr uint64_t stepsPerOp = 128;
 HostTensor toTensor(const HostScalar& s) {
   HostTensor t(s.type, {});
   CellType c = cellType(s.type);
-  if (c.isFloat()) storeDoubles(c, t.data.get(), 0, 1, 1, &s.cell.f);
-  else storeIntegers(c, t.strings ? static_cast<void*>(t.strings->data()) : t.data.get(), 0, 1, 1, &s.cell.i);
+  if (c.isFloat())
+    storeDoubles(c, t.data.get(), 0, 1, 1, &s.cell.f);
+  else
+    storeIntegers(c, t.strings ? static_cast<void*>(t.strings->data()) : t.data.get(), 0, 1, 1,
+                  &s.cell.i);
   return t;
 }
 
 HostScalar toScalar(const HostTensor& t, Type type) {
   HostScalar s{type, {}};
   CellType c = cellType(t.elementType);
-  if (c.isFloat()) loadDoubles(c, t.data.get(), 0, 0, 1, &s.cell.f);
-  else loadIntegers(c, t.strings ? static_cast<void*>(t.strings->data()) : t.data.get(), 0, 0, 1, &s.cell.i);
+  if (c.isFloat())
+    loadDoubles(c, t.data.get(), 0, 0, 1, &s.cell.f);
+  else
+    loadIntegers(c, t.strings ? static_cast<void*>(t.strings->data()) : t.data.get(), 0, 0, 1,
+                 &s.cell.i);
   return s;
 }
 
@@ -47,7 +53,8 @@ LogicalResult Interpreter::check(Operation* op) {
 
 LogicalResult Interpreter::countSteps(Operation* op, uint64_t n) {
   if (n > errors.maxSteps || errors.steps.fetch_add(n) + n > errors.maxSteps)
-    return fail(op, fmt::format("takes more than {} steps to evaluate", errors.maxSteps), /*isLimit=*/true);
+    return fail(op, fmt::format("takes more than {} steps to evaluate", errors.maxSteps),
+                /*isLimit=*/true);
   return success();
 }
 
@@ -59,11 +66,14 @@ LogicalResult Interpreter::checkSize(Operation* op, Type elementType, ArrayRef<i
     if (!empty) bytes = llvm::SaturatingMultiply(bytes, static_cast<uint64_t>(s));
   }
   if (!empty && bytes > options.maxBytes)
-    return fail(op, fmt::format("needs {} bytes for one tensor, the limit is {}", bytes, options.maxBytes), /*isLimit=*/true);
+    return fail(
+        op, fmt::format("needs {} bytes for one tensor, the limit is {}", bytes, options.maxBytes),
+        /*isLimit=*/true);
   return success();
 }
 
-// A value dies after the last op of its own block that uses it, in its regions too; what the terminator passes on lives.
+// A value dies after the last op of its own block that uses it, in its regions too; what the
+// terminator passes on lives.
 const SmallVector<Value>& Interpreter::diesAfter(Operation* op) {
   Block* block = op->getBlock();
   if (block && analysed.insert(block).second) {
@@ -77,9 +87,11 @@ const SmallVector<Value>& Interpreter::diesAfter(Operation* op) {
       if (!last)
         if (Operation* def = v.getDefiningOp()) deaths[def].push_back(v);
     };
-    for (BlockArgument a : block->getArguments()) note(a);
+    for (BlockArgument a : block->getArguments())
+      note(a);
     for (Operation& o : *block)
-      for (Value v : o.getResults()) note(v);
+      for (Value v : o.getResults())
+        note(v);
   }
   return deaths[op];
 }
@@ -128,8 +140,10 @@ FailureOr<HostTensor> Interpreter::ownTensor(Operation* op, Value v) {
   bool alone = t->strings ? t->strings.use_count() == 1 : t->data.use_count() == 1;
   if (alone) return t;
   HostTensor copy(t->elementType, t->dims);
-  if (t->strings) *copy.strings = *t->strings;
-  else std::copy_n(t->data.get(), t->bytes(), copy.data.get());
+  if (t->strings)
+    *copy.strings = *t->strings;
+  else
+    std::copy_n(t->data.get(), t->bytes(), copy.data.get());
   return copy;
 }
 
@@ -189,7 +203,8 @@ LogicalResult Interpreter::scalar(Operation* op) {
 /// Roughly the number of scalar operations of an own op: products for contractions, else elements.
 static uint64_t workOf(Operation* op, ArrayRef<HostTensor> operands) {
   uint64_t elements = 0;
-  for (const HostTensor& t : operands) elements += static_cast<uint64_t>(t.size());
+  for (const HostTensor& t : operands)
+    elements += static_cast<uint64_t>(t.size());
   uint64_t each = 1; // per element of the result
   if (auto contract = dyn_cast<ContractOp>(op)) {
     for (unsigned l : contract.reductionLoops()) {
@@ -210,7 +225,8 @@ LogicalResult Interpreter::evaluable(Operation* op) {
   for (OpOperand& o : op->getOpOperands()) {
     if (style && style.isDpsInit(&o)) { // only its sizes mean something
       operands.push_back(shape(o.get()));
-      if (failed(checkSize(op, operands.back().elementType, operands.back().dims))) return failure();
+      if (failed(checkSize(op, operands.back().elementType, operands.back().dims)))
+        return failure();
       continue;
     }
     FailureOr<HostTensor> t = tensor(op, o.get());
@@ -222,8 +238,10 @@ LogicalResult Interpreter::evaluable(Operation* op) {
   if (options.quiet) silence.emplace(op->getContext(), [](Diagnostic&) { return success(); });
   if (failed(cast<Evaluable>(op).evaluate(operands, results))) return failure();
   for (auto [r, t] : llvm::zip(op->getResults(), results)) {
-    if (isa<TensorType>(r.getType())) set(r, std::move(t));
-    else set(r, toScalar(t, r.getType()));
+    if (isa<TensorType>(r.getType()))
+      set(r, std::move(t));
+    else
+      set(r, toScalar(t, r.getType()));
   }
   return success();
 }
@@ -232,13 +250,16 @@ FailureOr<Interpreter::Results> Interpreter::block(Block& block) {
   Operation* end = block.getTerminator();
   for (Operation& op : block.without_terminator()) {
     if (failed(execute(&op))) return failure();
-    for (Value v : diesAfter(&op)) environment.erase(v);
+    for (Value v : diesAfter(&op))
+      environment.erase(v);
   }
   Results results;
-  for (Value v : end->getOperands()) results.push_back(get(v));
+  for (Value v : end->getOperands())
+    results.push_back(get(v));
   for (Value v : end->getOperands())
     if (v.getParentBlock() == &block) environment.erase(v);
-  for (Value v : block.getArguments()) environment.erase(v);
+  for (Value v : block.getArguments())
+    environment.erase(v);
   return results;
 }
 
@@ -247,15 +268,18 @@ LogicalResult Interpreter::ifElse(scf::IfOp op) {
   if (!yes && op.getElseRegion().empty()) return success();
   auto results = block(yes ? *op.thenBlock() : *op.elseBlock());
   if (failed(results)) return failure();
-  for (auto [r, v] : llvm::zip(op.getResults(), *results)) set(r, std::move(v));
+  for (auto [r, v] : llvm::zip(op.getResults(), *results))
+    set(r, std::move(v));
   return success();
 }
 
 LogicalResult Interpreter::forLoop(scf::ForOp op) {
-  int64_t i = index(op.getLowerBound()), end = index(op.getUpperBound()), step = index(op.getStep());
+  int64_t i = index(op.getLowerBound()), end = index(op.getUpperBound()),
+          step = index(op.getStep());
   if (step <= 0) return fail(op, "step of a loop must be positive");
   Results carried;
-  for (Value v : op.getInitArgs()) carried.push_back(get(v));
+  for (Value v : op.getInitArgs())
+    carried.push_back(get(v));
   for (Value v : op.getInitArgs())
     if (dies(op, v)) environment.erase(v); // so that the body may change it in place
   while (i < end) {
@@ -263,36 +287,43 @@ LogicalResult Interpreter::forLoop(scf::ForOp op) {
     HostScalar at{op.getInductionVar().getType(), {}};
     at.cell.i = i;
     set(op.getInductionVar(), at);
-    for (auto [a, v] : llvm::zip(op.getRegionIterArgs(), carried)) set(a, std::move(v));
+    for (auto [a, v] : llvm::zip(op.getRegionIterArgs(), carried))
+      set(a, std::move(v));
     auto next = block(*op.getBody());
     if (failed(next)) return failure();
     carried = std::move(*next);
     if (__builtin_add_overflow(i, step, &i)) break;
   }
-  for (auto [r, v] : llvm::zip(op.getResults(), carried)) set(r, std::move(v));
+  for (auto [r, v] : llvm::zip(op.getResults(), carried))
+    set(r, std::move(v));
   return success();
 }
 
 LogicalResult Interpreter::whileLoop(scf::WhileOp op) {
   Results carried;
-  for (Value v : op.getInits()) carried.push_back(get(v));
+  for (Value v : op.getInits())
+    carried.push_back(get(v));
   for (Value v : op.getInits())
     if (dies(op, v)) environment.erase(v);
   for (;;) {
     if (failed(countSteps(op, stepsPerOp))) return failure();
-    for (auto [a, v] : llvm::zip(op.getBeforeArguments(), carried)) set(a, std::move(v));
+    for (auto [a, v] : llvm::zip(op.getBeforeArguments(), carried))
+      set(a, std::move(v));
     auto passed = block(*op.getBeforeBody());
     if (failed(passed)) return failure();
     bool again = passed->front().scalar()->cell.i != 0;
-    carried.assign(std::make_move_iterator(passed->begin() + 1), std::make_move_iterator(passed->end()));
+    carried.assign(std::make_move_iterator(passed->begin() + 1),
+                   std::make_move_iterator(passed->end()));
     passed = failure(); // holds no tensor any more, which may then be changed in place
     if (!again) break;
-    for (auto [a, v] : llvm::zip(op.getAfterArguments(), carried)) set(a, std::move(v));
+    for (auto [a, v] : llvm::zip(op.getAfterArguments(), carried))
+      set(a, std::move(v));
     auto next = block(*op.getAfterBody());
     if (failed(next)) return failure();
     carried = std::move(*next);
   }
-  for (auto [r, v] : llvm::zip(op.getResults(), carried)) set(r, std::move(v));
+  for (auto [r, v] : llvm::zip(op.getResults(), carried))
+    set(r, std::move(v));
   return success();
 }
 
@@ -333,8 +364,10 @@ LogicalResult Interpreter::hostStep(HostStepOp op) {
   if (options.quiet) silence.emplace(op->getContext(), [](Diagnostic&) { return success(); });
   auto results = step(op, arguments);
   if (failed(results)) return failure();
-  if (results->size() != op->getNumResults()) return fail(op, "host step gave the wrong number of results");
-  for (auto [r, v] : llvm::zip(op->getResults(), *results)) set(r, std::move(v));
+  if (results->size() != op->getNumResults())
+    return fail(op, "host step gave the wrong number of results");
+  for (auto [r, v] : llvm::zip(op->getResults(), *results))
+    set(r, std::move(v));
   return success();
 }
 
@@ -353,7 +386,8 @@ LogicalResult Interpreter::execute(Operation* op) {
       .Case([&](KernelOp o) -> LogicalResult {
         auto results = block(o.block());
         if (failed(results)) return failure();
-        for (auto [r, v] : llvm::zip(o.getResults(), *results)) set(r, std::move(v));
+        for (auto [r, v] : llvm::zip(o.getResults(), *results))
+          set(r, std::move(v));
         return success();
       })
       .Case([&](CheckOp o) -> LogicalResult {
@@ -370,38 +404,46 @@ LogicalResult Interpreter::execute(Operation* op) {
         auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, o.getCalleeAttr());
         if (!callee || callee.isExternal()) return fail(op, "calls a function that is not there");
         Results arguments;
-        for (Value v : o.getOperands()) arguments.push_back(get(v));
+        for (Value v : o.getOperands())
+          arguments.push_back(get(v));
         auto results = call(callee, arguments);
         if (failed(results)) return failure();
-        for (auto [r, v] : llvm::zip(o.getResults(), *results)) set(r, std::move(v));
+        for (auto [r, v] : llvm::zip(o.getResults(), *results))
+          set(r, std::move(v));
         return success();
       })
       .Default([&](Operation*) { return tensorOp(op); });
 }
 
-FailureOr<Interpreter::Results> Interpreter::call(func::FuncOp function, ArrayRef<HostValue> arguments) {
+FailureOr<Interpreter::Results> Interpreter::call(func::FuncOp function,
+                                                  ArrayRef<HostValue> arguments) {
   if (depth >= 200) return fail(function, "calls itself too deeply", /*isLimit=*/true);
   ++depth;
   llvm::DenseMap<Value, HostValue> outer;
   std::swap(outer, environment);
-  for (auto [a, v] : llvm::zip(function.getArguments(), arguments)) set(a, v);
+  for (auto [a, v] : llvm::zip(function.getArguments(), arguments))
+    set(a, v);
   auto results = block(function.getBody().front());
   if (succeeded(results)) // what was never written still has to exist
-    for (auto [r, v] : llvm::zip(*results, function.getBody().front().getTerminator()->getOperands()))
-      if (HostTensor* t = r.tensor(); t && !t->data && !t->strings) *t = HostTensor(t->elementType, t->dims);
+    for (auto [r, v] :
+         llvm::zip(*results, function.getBody().front().getTerminator()->getOperands()))
+      if (HostTensor* t = r.tensor(); t && !t->data && !t->strings)
+        *t = HostTensor(t->elementType, t->dims);
   std::swap(outer, environment);
   --depth;
   return results;
 }
 
 static std::string argumentName(func::FuncOp function, unsigned i) {
-  if (auto name = function.getArgAttrOfType<StringAttr>(i, "ortc.name")) return "'" + name.str() + "'";
+  if (auto name = function.getArgAttrOfType<StringAttr>(i, "ortc.name"))
+    return "'" + name.str() + "'";
   return "#" + std::to_string(i);
 }
 
 LogicalResult Interpreter::bindDims(func::FuncOp function, ArrayRef<HostValue> arguments) {
   if (arguments.size() != function.getNumArguments())
-    return fail(function, fmt::format("has {} inputs, {} were given", function.getNumArguments(), arguments.size()));
+    return fail(function, fmt::format("has {} inputs, {} were given", function.getNumArguments(),
+                                      arguments.size()));
   llvm::StringMap<std::string> where;
   for (auto [i, given] : llvm::enumerate(arguments)) {
     auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
@@ -411,39 +453,47 @@ LogicalResult Interpreter::bindDims(func::FuncOp function, ArrayRef<HostValue> a
     if (!t) return fail(function, "input " + name + " must be a tensor");
     if (t->elementType != type.getElementType()) {
       std::string text;
-      llvm::raw_string_ostream(text) << "input " << name << " has elements of type " << t->elementType << ", expected "
-                                     << type.getElementType();
+      llvm::raw_string_ostream(text) << "input " << name << " has elements of type "
+                                     << t->elementType << ", expected " << type.getElementType();
       return fail(function, text);
     }
     if (t->rank() != type.getRank())
-      return fail(function, fmt::format("input {} has rank {}, expected {}", name, t->rank(), type.getRank()));
+      return fail(function, fmt::format("input {} has rank {}, expected {}", name, t->rank(),
+                                        type.getRank()));
     auto names = function.getArgAttrOfType<ArrayAttr>(i, "ortc.dims");
     for (int64_t d = 0; d < t->rank(); ++d) {
       int64_t size = t->dims[d];
       if (!type.isDynamicDim(d)) {
         if (size != type.getDimSize(d))
-          return fail(function, fmt::format("input {} has size {} on dim {}, expected {}", name, size, d, type.getDimSize(d)));
+          return fail(function, fmt::format("input {} has size {} on dim {}, expected {}", name,
+                                            size, d, type.getDimSize(d)));
         continue;
       }
-      auto symbol = names && d < static_cast<int64_t>(names.size()) ? dyn_cast<StringAttr>(names[d]) : StringAttr();
+      auto symbol = names && d < static_cast<int64_t>(names.size()) ? dyn_cast<StringAttr>(names[d])
+                                                                    : StringAttr();
       if (!symbol) continue;
       auto [it, isNew] = dims.try_emplace(symbol.getValue(), size);
       std::string here = fmt::format("dim {} of input {}", d, name);
-      if (isNew) where[symbol.getValue()] = here;
+      if (isNew)
+        where[symbol.getValue()] = here;
       else if (it->second != size)
-        return fail(function, fmt::format("dim '{}' is {} by {}, but {} by {}", symbol.getValue().str(), it->second,
-                                          where[symbol.getValue()], size, here));
+        return fail(function,
+                    fmt::format("dim '{}' is {} by {}, but {} by {}", symbol.getValue().str(),
+                                it->second, where[symbol.getValue()], size, here));
     }
   }
   auto result = function.walk([&](DimOp dim) {
     auto it = dims.find(dim.getName());
     if (it == dims.end()) return WalkResult::advance();
-    int64_t size = it->second, min = dim.getMin(), max = dim.getMax(), multiple = dim.getMultipleOf();
+    int64_t size = it->second, min = dim.getMin(), max = dim.getMax(),
+            multiple = dim.getMultipleOf();
     if (size < min || size > max)
-      return (void)fail(dim, fmt::format("dim '{}' is {}, outside of its bounds [{}, {}]", dim.getName().str(), size, min, max)),
+      return (void)fail(dim, fmt::format("dim '{}' is {}, outside of its bounds [{}, {}]",
+                                         dim.getName().str(), size, min, max)),
              WalkResult::interrupt();
     if (size % multiple)
-      return (void)fail(dim, fmt::format("dim '{}' is {}, no multiple of {}", dim.getName().str(), size, multiple)),
+      return (void)fail(dim, fmt::format("dim '{}' is {}, no multiple of {}", dim.getName().str(),
+                                         size, multiple)),
              WalkResult::interrupt();
     return WalkResult::advance();
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter of functions: values in an environment, one op after the other, tensors freed after their last use.
-// Internal to this folder; users see Evaluator.h.
+// The interpreter of functions: values in an environment, one op after the other, tensors freed
+// after their last use. Internal to this folder; users see Evaluator.h.
 #pragma once
 #include "compiler/evaluate/Evaluator.h"
 #include "compiler/evaluate/Structured.h"
@@ -10,7 +10,9 @@ namespace ortc {
 
 class Interpreter {
 public:
-  explicit Interpreter(const EvaluateOptions& options) : options(options) { errors.maxSteps = options.maxSteps; }
+  explicit Interpreter(const EvaluateOptions& options) : options(options) {
+    errors.maxSteps = options.maxSteps;
+  }
 
   using Results = llvm::SmallVector<HostValue>;
   mlir::FailureOr<Results> call(mlir::func::FuncOp function, llvm::ArrayRef<HostValue> arguments);
@@ -51,16 +53,19 @@ private:
   mlir::LogicalResult check(mlir::Operation* op);
   mlir::LogicalResult countSteps(mlir::Operation* op, uint64_t n);
   /// Fails when a tensor of this size must not be made.
-  mlir::LogicalResult checkSize(mlir::Operation* op, mlir::Type elementType, llvm::ArrayRef<int64_t> dims);
+  mlir::LogicalResult checkSize(mlir::Operation* op, mlir::Type elementType,
+                                llvm::ArrayRef<int64_t> dims);
 
   /// A tensor with content: what comes from tensor.empty gets its zeros here.
   mlir::FailureOr<HostTensor> tensor(mlir::Operation* op, mlir::Value v);
-  /// As above, for changing: moved out of the environment when this is the last use, and copied when it is shared.
+  /// As above, for changing: moved out of the environment when this is the last use, and copied
+  /// when it is shared.
   mlir::FailureOr<HostTensor> ownTensor(mlir::Operation* op, mlir::Value v);
   HostTensor shape(mlir::Value v);
   int64_t index(mlir::Value v);
   int64_t index(mlir::OpFoldResult v);
-  mlir::FailureOr<std::pair<llvm::SmallVector<HostTensor>, llvm::SmallVector<HostScalar>>> capture(mlir::Operation* op, const Body& body);
+  mlir::FailureOr<std::pair<llvm::SmallVector<HostTensor>, llvm::SmallVector<HostScalar>>>
+  capture(mlir::Operation* op, const Body& body);
   /// Values of a block whose last use is an op of it.
   const llvm::SmallVector<mlir::Value>& diesAfter(mlir::Operation* op);
   /// Is the operand `v` of `op` never read again, not even by the regions of `op`?

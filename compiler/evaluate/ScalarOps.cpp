@@ -6,11 +6,21 @@
 namespace ortc {
 
 namespace {
-int64_t wrappingAdd(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-int64_t wrappingSub(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
-int64_t wrappingMul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
-int64_t divide(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? wrappingSub(0, a) : a / b; }
-int64_t remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+int64_t wrappingAdd(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t wrappingSub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t wrappingMul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+int64_t divide(int64_t a, int64_t b) {
+  return b == 0 ? 0 : b == -1 ? wrappingSub(0, a) : a / b;
+}
+int64_t remainder(int64_t a, int64_t b) {
+  return b == 0 || b == -1 ? 0 : a % b;
+}
 
 double maximum(double a, double b) {
   double m = b > a ? b : a;
@@ -48,12 +58,15 @@ int64_t toUnsigned(double x, unsigned width) {
 }
 /// One rounding, not two, from integers that a double does not hold.
 template <typename T> double toFloat(T v, CellType type) {
-  return type.kind == CellType::f32 ? static_cast<double>(static_cast<float>(v)) : static_cast<double>(v);
+  return type.kind == CellType::f32 ? static_cast<double>(static_cast<float>(v))
+                                    : static_cast<double>(v);
 }
 
 int64_t high(int64_t a, int64_t b, unsigned width, bool isSigned) {
   if (isSigned) return static_cast<int64_t>((static_cast<__int128>(a) * b) >> width);
-  return static_cast<int64_t>((static_cast<unsigned __int128>(static_cast<uint64_t>(a)) * static_cast<uint64_t>(b)) >> width);
+  return static_cast<int64_t>(
+      (static_cast<unsigned __int128>(static_cast<uint64_t>(a)) * static_cast<uint64_t>(b)) >>
+      width);
 }
 
 bool compare(unsigned predicate, double a, double b) {
@@ -80,23 +93,25 @@ bool compare(unsigned predicate, double a, double b) {
 } // namespace
 
 // One loop per operation, so that the compiler can use vectors.
-#define LANES(result, field, expression)                                                                               \
-  for (int64_t l = 0; l < n; ++l) out[l].field = (expression);                                                         \
+#define LANES(result, field, expression)                                                           \
+  for (int64_t l = 0; l < n; ++l)                                                                  \
+    out[l].field = (expression);                                                                   \
   return result
-#define INTEGER(name, expression)                                                                                      \
-  case ScalarCode::name: {                                                                                             \
-    LANES(finishInteger(), i, expression);                                                                             \
+#define INTEGER(name, expression)                                                                  \
+  case ScalarCode::name: {                                                                         \
+    LANES(finishInteger(), i, expression);                                                         \
   }
-#define FLOAT(name, expression)                                                                                        \
-  case ScalarCode::name: {                                                                                             \
-    LANES(finishFloat(), f, expression);                                                                               \
+#define FLOAT(name, expression)                                                                    \
+  case ScalarCode::name: {                                                                         \
+    LANES(finishFloat(), f, expression);                                                           \
   }
-#define COMPARE(number, expression)                                                                                    \
-  case number: {                                                                                                       \
-    LANES(void(), i, expression);                                                                                      \
+#define COMPARE(number, expression)                                                                \
+  case number: {                                                                                   \
+    LANES(void(), i, expression);                                                                  \
   }
 
-void applyScalar(const ScalarOp& op, Lane* out, const Lane* a, const Lane* b, const Lane* c, int64_t n) {
+void applyScalar(const ScalarOp& op, Lane* out, const Lane* a, const Lane* b, const Lane* c,
+                 int64_t n) {
   unsigned width = op.in.width ? op.in.width : 64;
   uint64_t mask = width == 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
   // i1 is kept as 0 or 1; where an op takes it for a signed number, it is 0 or -1.
@@ -125,11 +140,13 @@ void applyScalar(const ScalarOp& op, Lane* out, const Lane* a, const Lane* b, co
       out[l].i = divide(x, y) + (r != 0 && (r < 0) == (y < 0));
     }
     return finishInteger();
-    INTEGER(ceildivui, u(b[l]) ? static_cast<int64_t>(u(a[l]) / u(b[l]) + (u(a[l]) % u(b[l]) != 0)) : 0)
+    INTEGER(ceildivui,
+            u(b[l]) ? static_cast<int64_t>(u(a[l]) / u(b[l]) + (u(a[l]) % u(b[l]) != 0)) : 0)
     INTEGER(andi, a[l].i & b[l].i)
     INTEGER(ori, a[l].i | b[l].i)
     INTEGER(xori, a[l].i ^ b[l].i)
-    INTEGER(shli, u(b[l]) < width ? static_cast<int64_t>(static_cast<uint64_t>(a[l].i) << u(b[l])) : 0)
+    INTEGER(shli,
+            u(b[l]) < width ? static_cast<int64_t>(static_cast<uint64_t>(a[l].i) << u(b[l])) : 0)
     INTEGER(shrsi, s(a[l]) >> (u(b[l]) < width ? u(b[l]) : width - 1))
     INTEGER(shrui, u(b[l]) < width ? static_cast<int64_t>(u(a[l]) >> u(b[l])) : 0)
     INTEGER(maxsi, s(a[l]) > s(b[l]) ? a[l].i : b[l].i)
@@ -137,10 +154,12 @@ void applyScalar(const ScalarOp& op, Lane* out, const Lane* a, const Lane* b, co
     INTEGER(maxui, u(a[l]) > u(b[l]) ? a[l].i : b[l].i)
     INTEGER(minui, u(a[l]) < u(b[l]) ? a[l].i : b[l].i)
     INTEGER(mulsiHigh, high(s(a[l]), s(b[l]), width, true))
-    INTEGER(muluiHigh, high(static_cast<int64_t>(u(a[l])), static_cast<int64_t>(u(b[l])), width, false))
+    INTEGER(muluiHigh,
+            high(static_cast<int64_t>(u(a[l])), static_cast<int64_t>(u(b[l])), width, false))
     INTEGER(carry, ((u(a[l]) + u(b[l])) & mask) < u(a[l]))
     INTEGER(absi, s(a[l]) < 0 ? wrappingSub(0, s(a[l])) : s(a[l]))
-    INTEGER(ctlz, u(a[l]) ? __builtin_clzll(u(a[l])) - (64 - static_cast<int>(width)) : static_cast<int>(width))
+    INTEGER(ctlz, u(a[l]) ? __builtin_clzll(u(a[l])) - (64 - static_cast<int>(width))
+                          : static_cast<int>(width))
     INTEGER(cttz, u(a[l]) ? __builtin_ctzll(u(a[l])) : static_cast<int>(width))
     INTEGER(ctpop, __builtin_popcountll(u(a[l])))
     INTEGER(ipowi, power(s(a[l]), s(b[l])))
@@ -212,7 +231,8 @@ void applyScalar(const ScalarOp& op, Lane* out, const Lane* a, const Lane* b, co
     default: LANES(void(), i, compare(op.predicate, a[l].f, b[l].f));
     }
   case ScalarCode::selectInteger: LANES(void(), i, a[l].i ? b[l].i : c[l].i);
-  case ScalarCode::selectFloat: LANES(void(), f, a[l].i ? b[l].f : c[l].f);
+  case ScalarCode::selectFloat:
+    LANES(void(), f, a[l].i ? b[l].f : c[l].f);
     INTEGER(extsi, s(a[l]))
     INTEGER(extui, static_cast<int64_t>(u(a[l])))
     INTEGER(trunci, a[l].i)
@@ -225,7 +245,9 @@ void applyScalar(const ScalarOp& op, Lane* out, const Lane* a, const Lane* b, co
       }
       LANES(void(), f, decodeDouble(op.out, encodeDouble(op.in, a[l].f)));
     }
-    if (op.out.isFloat()) { LANES(void(), f, decodeDouble(op.out, u(a[l]))); }
+    if (op.out.isFloat()) {
+      LANES(void(), f, decodeDouble(op.out, u(a[l])));
+    }
     LANES(finishInteger(), i, static_cast<int64_t>(encodeDouble(op.in, a[l].f)));
     FLOAT(convertFloat, a[l].f)
     FLOAT(sitofp, toFloat(s(a[l]), op.out))
@@ -237,11 +259,21 @@ void applyScalar(const ScalarOp& op, Lane* out, const Lane* a, const Lane* b, co
 
 bool canFold(ScalarCode code) {
   switch (code) {
-  case ScalarCode::addi: case ScalarCode::muli: case ScalarCode::andi: case ScalarCode::ori: case ScalarCode::xori:
-  case ScalarCode::maxsi: case ScalarCode::maxui: case ScalarCode::minsi: case ScalarCode::minui:
-  case ScalarCode::addf: case ScalarCode::mulf: case ScalarCode::maximumf: case ScalarCode::minimumf:
-  case ScalarCode::maxnumf: case ScalarCode::minnumf:
-    return true;
+  case ScalarCode::addi:
+  case ScalarCode::muli:
+  case ScalarCode::andi:
+  case ScalarCode::ori:
+  case ScalarCode::xori:
+  case ScalarCode::maxsi:
+  case ScalarCode::maxui:
+  case ScalarCode::minsi:
+  case ScalarCode::minui:
+  case ScalarCode::addf:
+  case ScalarCode::mulf:
+  case ScalarCode::maximumf:
+  case ScalarCode::minimumf:
+  case ScalarCode::maxnumf:
+  case ScalarCode::minnumf: return true;
   default: return false;
   }
 }
@@ -249,23 +281,27 @@ bool canFold(ScalarCode code) {
 void foldLanes(const ScalarOp& op, Lane& accumulator, const Lane* x, int64_t n) {
   if (op.code == ScalarCode::addf) {
     double sum = accumulator.f;
-    for (int64_t l = 0; l < n; ++l) sum += x[l].f;
+    for (int64_t l = 0; l < n; ++l)
+      sum += x[l].f;
     accumulator.f = sum;
     return;
   }
   if (op.code == ScalarCode::mulf) {
     double product = accumulator.f;
-    for (int64_t l = 0; l < n; ++l) product *= x[l].f;
+    for (int64_t l = 0; l < n; ++l)
+      product *= x[l].f;
     accumulator.f = product;
     return;
   }
   if (op.code == ScalarCode::maximumf) {
     double m = accumulator.f;
-    for (int64_t l = 0; l < n; ++l) m = maximum(m, x[l].f);
+    for (int64_t l = 0; l < n; ++l)
+      m = maximum(m, x[l].f);
     accumulator.f = m;
     return;
   }
-  for (int64_t l = 0; l < n; ++l) applyScalar(op, &accumulator, &accumulator, x + l, nullptr, 1);
+  for (int64_t l = 0; l < n; ++l)
+    applyScalar(op, &accumulator, &accumulator, x + l, nullptr, 1);
 }
 
 } // namespace ortc

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small tensors as scalars: the body of an op is written out once per element, and folded as it is written.
+// Small tensors as scalars: the body of an op is written out once per element, and folded as it is
+// written.
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -24,8 +25,10 @@ public:
     if (auto c = tensor.getDefiningOp<arith::ConstantOp>())
       if (auto dense = dyn_cast<DenseElementsAttr>(c.getValue())) {
         Type type = dense.getElementType();
-        if (type.isIntOrIndex()) return constant(b.getIntegerAttr(type, dense.getValues<APInt>()[at]));
-        if (isa<FloatType>(type)) return constant(FloatAttr::get(type, dense.getValues<APFloat>()[at]));
+        if (type.isIntOrIndex())
+          return constant(b.getIntegerAttr(type, dense.getValues<APInt>()[at]));
+        if (isa<FloatType>(type))
+          return constant(FloatAttr::get(type, dense.getValues<APFloat>()[at]));
       }
     return {};
   }
@@ -39,7 +42,9 @@ public:
     return isa_and_present<tensor::FromElementsOp>(def);
   }
 
-  Value constant(TypedAttr value) { return record(b.create<arith::ConstantOp>(loc, value))->getResult(0); }
+  Value constant(TypedAttr value) {
+    return record(b.create<arith::ConstantOp>(loc, value))->getResult(0);
+  }
 
   Value run(Operation* op) {
     Value result = op->getResult(0);
@@ -47,19 +52,24 @@ public:
     SmallVector<Value> elements;
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       if (!isKnown(extract.getTensor())) return {};
-      auto at = position(cast<RankedTensorType>(extract.getTensor().getType()), extract.getIndices());
+      auto at =
+          position(cast<RankedTensorType>(extract.getTensor().getType()), extract.getIndices());
       return at ? element(extract.getTensor(), *at) : Value();
     }
-    if (!type || !type.hasStaticShape() || type.getNumElements() > maxElements || type.getNumElements() == 0 ||
-        !type.getElementType().isIntOrIndexOrFloat())
+    if (!type || !type.hasStaticShape() || type.getNumElements() > maxElements ||
+        type.getNumElements() == 0 || !type.getElementType().isIntOrIndexOrFloat())
       return {};
     bool done = false;
-    if (auto o = dyn_cast<linalg::LinalgOp>(op)) done = !isa<linalg::FillOp>(op) && structured(o, type, elements);
-    else if (auto o = dyn_cast<tensor::ExtractSliceOp>(op)) done = slice(o, elements);
-    else if (auto o = dyn_cast<ConcatOp>(op)) done = concat(o, type, elements);
+    if (auto o = dyn_cast<linalg::LinalgOp>(op))
+      done = !isa<linalg::FillOp>(op) && structured(o, type, elements);
+    else if (auto o = dyn_cast<tensor::ExtractSliceOp>(op))
+      done = slice(o, elements);
+    else if (auto o = dyn_cast<ConcatOp>(op))
+      done = concat(o, type, elements);
     else if (auto o = dyn_cast<ReshapeOp>(op)) {
       done = isKnown(o.getSource());
-      for (int64_t i = 0; done && i < type.getNumElements(); ++i) elements.push_back(element(o.getSource(), i));
+      for (int64_t i = 0; done && i < type.getNumElements(); ++i)
+        elements.push_back(element(o.getSource(), i));
     }
     if (!done || !llvm::all_of(elements, [](Value v) { return static_cast<bool>(v); })) return {};
     return record(b.create<tensor::FromElementsOp>(loc, type, elements))->getResult(0);
@@ -67,7 +77,8 @@ public:
 
   ArrayRef<Operation*> operations() const { return created; }
   void undo() {
-    for (Operation* op : llvm::reverse(created)) op->erase();
+    for (Operation* op : llvm::reverse(created))
+      op->erase();
   }
 
 private:
@@ -106,7 +117,8 @@ private:
         Value tensor = map.lookupOrDefault(extract.getTensor());
         if (!isKnown(tensor)) return false;
         SmallVector<Value> indices;
-        for (Value v : extract.getIndices()) indices.push_back(map.lookupOrDefault(v));
+        for (Value v : extract.getIndices())
+          indices.push_back(map.lookupOrDefault(v));
         auto at = position(cast<RankedTensorType>(tensor.getType()), indices);
         Value v = at ? element(tensor, *at) : Value();
         if (!v) return false;
@@ -120,28 +132,38 @@ private:
         SmallVector<Value> yes, no;
         auto side = [&](Block& body, SmallVectorImpl<Value>& out) {
           if (!block(body, map, point)) return false;
-          for (Value v : body.getTerminator()->getOperands()) out.push_back(map.lookupOrDefault(v));
+          for (Value v : body.getTerminator()->getOperands())
+            out.push_back(map.lookupOrDefault(v));
           return true;
         };
         if ((!known || *known) && !side(*branch.thenBlock(), yes)) return false;
         if ((!known || !*known) && !side(*branch.elseBlock(), no)) return false;
         for (auto [i, r] : llvm::enumerate(branch.getResults()))
-          map.map(r, known ? (*known ? yes[i] : no[i])
-                           : record(b.create<arith::SelectOp>(loc, condition, yes[i], no[i]))->getResult(0));
+          map.map(
+              r,
+              known
+                  ? (*known ? yes[i] : no[i])
+                  : record(b.create<arith::SelectOp>(loc, condition, yes[i], no[i]))->getResult(0));
         continue;
       }
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
         auto bound = [&](Value v) { return getConstantIntValue(map.lookupOrDefault(v)); };
-        auto low = bound(loop.getLowerBound()), high = bound(loop.getUpperBound()), step = bound(loop.getStep());
-        if (!low || !high || !step || *step <= 0 || (*high > *low && (*high - *low) / *step > maxElements)) return false;
+        auto low = bound(loop.getLowerBound()), high = bound(loop.getUpperBound()),
+             step = bound(loop.getStep());
+        if (!low || !high || !step || *step <= 0 ||
+            (*high > *low && (*high - *low) / *step > maxElements))
+          return false;
         SmallVector<Value> carried;
-        for (Value v : loop.getInitArgs()) carried.push_back(map.lookupOrDefault(v));
+        for (Value v : loop.getInitArgs())
+          carried.push_back(map.lookupOrDefault(v));
         for (int64_t i = *low; i < *high; i += *step) {
-          map.map(loop.getInductionVar(), constant(b.getIntegerAttr(loop.getInductionVar().getType(), i)));
+          map.map(loop.getInductionVar(),
+                  constant(b.getIntegerAttr(loop.getInductionVar().getType(), i)));
           map.map(loop.getRegionIterArgs(), carried);
           if (!block(*loop.getBody(), map, point)) return false;
           carried.clear();
-          for (Value v : loop.getBody()->getTerminator()->getOperands()) carried.push_back(map.lookupOrDefault(v));
+          for (Value v : loop.getBody()->getTerminator()->getOperands())
+            carried.push_back(map.lookupOrDefault(v));
         }
         map.map(loop.getResults(), carried);
         continue;
@@ -209,11 +231,13 @@ private:
     // Bodies that read scalars from outside, or known tensors at computed places, count as well.
     op.getBlock()->walk([&](Operation* inner) {
       for (Value v : inner->getOperands())
-        if (!op->isProperAncestor(v.getParentBlock()->getParentOp()) && v.getParentBlock()->getParentOp() != op &&
-            !isa<TensorType>(v.getType()) && !v.getDefiningOp<arith::ConstantOp>())
+        if (!op->isProperAncestor(v.getParentBlock()->getParentOp()) &&
+            v.getParentBlock()->getParentOp() != op && !isa<TensorType>(v.getType()) &&
+            !v.getDefiningOp<arith::ConstantOp>())
           anyScalars = true;
       if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
-        anyScalars |= static_cast<bool>(extract.getTensor().getDefiningOp<tensor::FromElementsOp>());
+        anyScalars |=
+            static_cast<bool>(extract.getTensor().getDefiningOp<tensor::FromElementsOp>());
     });
     if (!anyScalars) return false; // folding has its own limits
     elements.assign(type.getNumElements(), Value());
@@ -253,7 +277,9 @@ private:
     if (!isKnown(op.getSource())) return false;
     auto from = cast<RankedTensorType>(op.getSource().getType());
     SmallVector<int64_t> offsets, sizes, steps;
-    for (auto [list, values] : {std::pair{&offsets, op.getMixedOffsets()}, {&sizes, op.getMixedSizes()}, {&steps, op.getMixedStrides()}})
+    for (auto [list, values] : {std::pair{&offsets, op.getMixedOffsets()},
+                                {&sizes, op.getMixedSizes()},
+                                {&steps, op.getMixedStrides()}})
       for (OpFoldResult v : values) {
         auto c = getConstantIntValue(v);
         if (!c) return false;
@@ -261,9 +287,11 @@ private:
       }
     SmallVector<int64_t> at(sizes.size(), 0), index(sizes.size());
     int64_t count = 1;
-    for (int64_t s : sizes) count *= s;
+    for (int64_t s : sizes)
+      count *= s;
     for (int64_t i = 0; i < count; ++i) {
-      for (size_t d = 0; d < at.size(); ++d) index[d] = offsets[d] + at[d] * steps[d];
+      for (size_t d = 0; d < at.size(); ++d)
+        index[d] = offsets[d] + at[d] * steps[d];
       int64_t p = position(from, index);
       if (p < 0) return false;
       elements.push_back(element(op.getSource(), p));
@@ -279,11 +307,14 @@ private:
     for (Value s : op.getSources())
       if (!isKnown(s)) return false;
     int64_t axis = op.getAxis(), outer = 1;
-    for (int64_t d = 0; d < axis; ++d) outer *= type.getDimSize(d);
+    for (int64_t d = 0; d < axis; ++d)
+      outer *= type.getDimSize(d);
     for (int64_t o = 0; o < outer; ++o)
       for (Value s : op.getSources()) {
-        int64_t run = cast<RankedTensorType>(s.getType()).getNumElements() / std::max<int64_t>(outer, 1);
-        for (int64_t i = 0; i < run; ++i) elements.push_back(element(s, o * run + i));
+        int64_t run =
+            cast<RankedTensorType>(s.getType()).getNumElements() / std::max<int64_t>(outer, 1);
+        for (int64_t i = 0; i < run; ++i)
+          elements.push_back(element(s, o * run + i));
       }
     return static_cast<int64_t>(elements.size()) == type.getNumElements();
   }
@@ -296,14 +327,17 @@ private:
 
 Value tryScalarise(OpBuilder& b, Operation* op) {
   if (op->getNumResults() != 1) return {};
-  // Much of what is tried is erased at once, so a rewrite driver that listens hears only of what stays.
+  // Much of what is tried is erased at once, so a rewrite driver that listens hears only of what
+  // stays.
   OpBuilder silent(b.getContext());
   silent.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
   Scalariser s(silent, op->getLoc());
   Value v = s.run(op);
-  if (!v) s.undo();
+  if (!v)
+    s.undo();
   else if (OpBuilder::Listener* listener = b.getListener())
-    for (Operation* made : s.operations()) listener->notifyOperationInserted(made, {});
+    for (Operation* made : s.operations())
+      listener->notifyOperationInserted(made, {});
   return v;
 }
 

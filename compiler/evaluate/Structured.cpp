@@ -2,7 +2,8 @@
 // Three ways through a loop nest, all in a fixed order of the elements:
 //   * no reductions: lanes are points
 //   * reductions that are folds (sum, max, ...): lanes are points, too; the fold runs along them
-//   * other reductions (argmax, running statistics): lanes are points of the result, which walk their reduction points
+//   * other reductions (argmax, running statistics): lanes are points of the result, which walk
+//   their reduction points
 //     together
 #include "compiler/evaluate/Structured.h"
 #include "compiler/evaluate/Decode.h"
@@ -28,9 +29,11 @@ FailureOr<StructuredPlan> StructuredPlan::make(linalg::LinalgOp op) {
     auto accumulators = block.getArguments().drop_front(op.getNumDpsInputs());
     for (auto [y, acc] : llvm::zip(yields, accumulators)) {
       Operation* def = y.getDefiningOp();
-      std::optional<ScalarOp> code = def && def->getBlock() == &block ? decodeScalar(def) : std::nullopt;
-      bool isFold = code && canFold(code->code) && acc.hasOneUse() && y.hasOneUse() && def->getNumOperands() == 2 &&
-                    llvm::is_contained(def->getOperands(), acc) && def->getOperand(0) != def->getOperand(1);
+      std::optional<ScalarOp> code =
+          def && def->getBlock() == &block ? decodeScalar(def) : std::nullopt;
+      bool isFold = code && canFold(code->code) && acc.hasOneUse() && y.hasOneUse() &&
+                    def->getNumOperands() == 2 && llvm::is_contained(def->getOperands(), acc) &&
+                    def->getOperand(0) != def->getOperand(1);
       if (!isFold) break;
       combining.push_back(def);
     }
@@ -39,7 +42,8 @@ FailureOr<StructuredPlan> StructuredPlan::make(linalg::LinalgOp op) {
   FailureOr<Body> body = Body::compile(block, combining);
   if (failed(body)) return failure();
   plan.body = std::move(*body);
-  for (auto [def, acc] : llvm::zip(combining, block.getArguments().drop_front(op.getNumDpsInputs()))) {
+  for (auto [def, acc] :
+       llvm::zip(combining, block.getArguments().drop_front(op.getNumDpsInputs()))) {
     Value x = def->getOperand(def->getOperand(0) == acc ? 1 : 0);
     plan.folds.push_back({*decodeScalar(def), plan.body.kept.lookup(x)});
   }
@@ -58,11 +62,14 @@ struct Access {
   SmallVector<int64_t, 6> strides; ///< elements, per loop
   AffineMap map;                   ///< when not linear
 
-  const void* data() const { return tensor->strings ? static_cast<const void*>(tensor->strings->data()) : tensor->data.get(); }
+  const void* data() const {
+    return tensor->strings ? static_cast<const void*>(tensor->strings->data()) : tensor->data.get();
+  }
 };
 
 /// Coefficients per dim and constant of a linear expression.
-bool linearForm(AffineExpr e, SmallVectorImpl<int64_t>& coefficients, int64_t& constant, int64_t factor = 1) {
+bool linearForm(AffineExpr e, SmallVectorImpl<int64_t>& coefficients, int64_t& constant,
+                int64_t factor = 1) {
   if (auto c = dyn_cast<AffineConstantExpr>(e)) return constant += factor * c.getValue(), true;
   if (auto d = dyn_cast<AffineDimExpr>(e)) return coefficients[d.getPosition()] += factor, true;
   auto binary = dyn_cast<AffineBinaryOpExpr>(e);
@@ -79,7 +86,9 @@ bool linearForm(AffineExpr e, SmallVectorImpl<int64_t>& coefficients, int64_t& c
   return false;
 }
 
-int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+int64_t floorDivide(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 int64_t evaluateExpr(AffineExpr e, ArrayRef<int64_t> dims) {
   if (auto c = dyn_cast<AffineConstantExpr>(e)) return c.getValue();
@@ -98,15 +107,17 @@ int64_t evaluateExpr(AffineExpr e, ArrayRef<int64_t> dims) {
 
 SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> dims) {
   SmallVector<int64_t> s(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;) s[d - 1] = s[d] * dims[d];
+  for (size_t d = dims.size(); d-- > 1;)
+    s[d - 1] = s[d] * dims[d];
   return s;
 }
 
 class Runner {
 public:
-  Runner(linalg::LinalgOp op, const StructuredPlan& plan, ArrayRef<HostTensor> operands, ArrayRef<HostTensor> tensors,
-         ArrayRef<HostScalar> captured, BodyErrors& errors)
-      : op(op), plan(plan), operands(operands), tensors(tensors), captured(captured), errors(errors) {}
+  Runner(linalg::LinalgOp op, const StructuredPlan& plan, ArrayRef<HostTensor> operands,
+         ArrayRef<HostTensor> tensors, ArrayRef<HostScalar> captured, BodyErrors& errors)
+      : op(op), plan(plan), operands(operands), tensors(tensors), captured(captured),
+        errors(errors) {}
 
   SmallVector<HostTensor> run() {
     SmallVector<HostTensor> results;
@@ -116,9 +127,11 @@ public:
     out = results;
     coalesce();
     int64_t points = 1, perOutput = 1;
-    for (auto [k, e] : llvm::enumerate(extents)) (k < parallel ? points : perOutput) *= e;
+    for (auto [k, e] : llvm::enumerate(extents))
+      (k < parallel ? points : perOutput) *= e;
     uint64_t work = std::max(1u, plan.body.operations);
-    for (int64_t e : extents) work = llvm::SaturatingMultiply(work, static_cast<uint64_t>(e));
+    for (int64_t e : extents)
+      work = llvm::SaturatingMultiply(work, static_cast<uint64_t>(e));
     if (work > errors.maxSteps || errors.steps.fetch_add(work) + work > errors.maxSteps) {
       errors.fail(fmt::format("takes more than {} steps", errors.maxSteps), /*isLimit=*/true);
       return results;
@@ -126,14 +139,19 @@ public:
     if (points == 0) return results;
     bool reduces = parallel != extents.size();
     // A thread only pays for some tens of thousands of operations.
-    int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, perOutput * std::max(1u, plan.body.operations)));
+    int64_t grain = std::max<int64_t>(
+        1, 65536 / std::max<int64_t>(1, perOutput * std::max(1u, plan.body.operations)));
     parallelFor((points + grain - 1) / grain, [&](int64_t begin, int64_t end) {
       int64_t first = begin * grain, last = std::min(points, end * grain);
-      int64_t together = (last - first) * (plan.folds.empty() ? 1 : std::max<int64_t>(perOutput, 1));
+      int64_t together =
+          (last - first) * (plan.folds.empty() ? 1 : std::max<int64_t>(perOutput, 1));
       BodyRun body(plan.body, std::min(laneCount, together), tensors, captured, errors);
-      if (!reduces) mapPoints(body, first, last);
-      else if (!plan.folds.empty()) foldPoints(body, first, last, perOutput);
-      else reducePoints(body, first, last, perOutput);
+      if (!reduces)
+        mapPoints(body, first, last);
+      else if (!plan.folds.empty())
+        foldPoints(body, first, last, perOutput);
+      else
+        reducePoints(body, first, last, perOutput);
     });
     return results;
   }
@@ -151,12 +169,14 @@ private:
           int64_t& extent = dimExtents[dim.getPosition()];
           int64_t size = operands[k].dims[d];
           if (extent >= 0 && extent != size)
-            return fail(fmt::format("sizes differ: loop {} is {} and, by operand {}, {}", dim.getPosition(), extent, k, size));
+            return fail(fmt::format("sizes differ: loop {} is {} and, by operand {}, {}",
+                                    dim.getPosition(), extent, k, size));
           extent = size;
         }
     for (auto [d, e] : llvm::enumerate(dimExtents))
       if (e < 0) return fail(fmt::format("the extent of loop {} follows from no operand", d));
-    for (unsigned d : plan.loops) extents.push_back(dimExtents[d]);
+    for (unsigned d : plan.loops)
+      extents.push_back(dimExtents[d]);
     parallel = plan.parallelLoops;
     return true;
   }
@@ -173,7 +193,8 @@ private:
       a.map = map;
       if (a.target == noRegister && !a.isOutput) continue;
       if (a.cell.kind == CellType::none) return fail("has elements that cannot be computed with");
-      SmallVector<int64_t> dimStrides(dimExtents.size(), 0), strides = rowMajorStrides(operands[k].dims);
+      SmallVector<int64_t> dimStrides(dimExtents.size(), 0),
+          strides = rowMajorStrides(operands[k].dims);
       for (auto [d, e] : llvm::enumerate(map.getResults())) {
         SmallVector<int64_t> coefficients(dimExtents.size(), 0);
         int64_t constant = 0;
@@ -183,15 +204,18 @@ private:
           break;
         }
         int64_t low = constant, high = constant;
-        for (auto [c, extent] : llvm::zip(coefficients, dimExtents)) (c > 0 ? high : low) += c * (extent - 1);
+        for (auto [c, extent] : llvm::zip(coefficients, dimExtents))
+          (c > 0 ? high : low) += c * (extent - 1);
         if (!empty && (low < 0 || high >= operands[k].dims[d]))
-          return fail(fmt::format("operand {} is read at {} of dim {}, which has size {}", k, low < 0 ? low : high, d,
-                                  operands[k].dims[d]));
+          return fail(fmt::format("operand {} is read at {} of dim {}, which has size {}", k,
+                                  low < 0 ? low : high, d, operands[k].dims[d]));
         a.base += constant * strides[d];
-        for (size_t l = 0; l < coefficients.size(); ++l) dimStrides[l] += coefficients[l] * strides[d];
+        for (size_t l = 0; l < coefficients.size(); ++l)
+          dimStrides[l] += coefficients[l] * strides[d];
       }
       if (!a.linear && a.isOutput) return fail("writes through a map that is not linear");
-      for (unsigned d : plan.loops) a.strides.push_back(dimStrides[d]);
+      for (unsigned d : plan.loops)
+        a.strides.push_back(dimStrides[d]);
       (a.isOutput ? outputs : inputs).push_back(std::move(a));
     }
     return true;
@@ -201,7 +225,9 @@ private:
   void coalesce() {
     if (needsIndices) return;
     for (size_t k = 1; k < extents.size();) {
-      auto together = [&](const Access& a) { return a.strides[k - 1] == a.strides[k] * extents[k]; };
+      auto together = [&](const Access& a) {
+        return a.strides[k - 1] == a.strides[k] * extents[k];
+      };
       if (k == parallel || !llvm::all_of(inputs, together) || !llvm::all_of(outputs, together)) {
         ++k;
         continue;
@@ -209,7 +235,8 @@ private:
       extents[k - 1] *= extents[k];
       extents.erase(extents.begin() + k);
       for (auto* list : {&inputs, &outputs})
-        for (Access& a : *list) a.strides.erase(a.strides.begin() + k - 1);
+        for (Access& a : *list)
+          a.strides.erase(a.strides.begin() + k - 1);
       if (k < parallel) --parallel;
     }
   }
@@ -243,35 +270,45 @@ private:
     }
   }
 
-  /// Fills the register of an operand for the runs over the loops from `first` on; `offset` is what other loops add.
+  /// Fills the register of an operand for the runs over the loops from `first` on; `offset` is what
+  /// other loops add.
   void load(BodyRun& body, const Access& a, ArrayRef<Run> runs, size_t first, int64_t offset) {
     Lane* lanes = body.lanes(a.target);
     for (const Run& r : runs) {
-      int64_t from = a.base + offset, stride = r.at.empty() ? 0 : a.strides[first + r.at.size() - 1];
-      for (auto [l, i] : llvm::enumerate(r.at)) from += i * a.strides[first + l];
-      if (a.cell.isFloat()) loadDoubles(a.cell, a.data(), from, stride, r.count, &lanes[r.lane].f);
-      else loadIntegers(a.cell, a.data(), from, stride, r.count, &lanes[r.lane].i);
+      int64_t from = a.base + offset,
+              stride = r.at.empty() ? 0 : a.strides[first + r.at.size() - 1];
+      for (auto [l, i] : llvm::enumerate(r.at))
+        from += i * a.strides[first + l];
+      if (a.cell.isFloat())
+        loadDoubles(a.cell, a.data(), from, stride, r.count, &lanes[r.lane].f);
+      else
+        loadIntegers(a.cell, a.data(), from, stride, r.count, &lanes[r.lane].i);
     }
   }
-  void loadNonlinear(BodyRun& body, const Access& a, const std::vector<std::vector<int64_t>>& indices, int64_t n) {
+  void loadNonlinear(BodyRun& body, const Access& a,
+                     const std::vector<std::vector<int64_t>>& indices, int64_t n) {
     Lane* lanes = body.lanes(a.target);
     SmallVector<int64_t> dims(dimExtents.size());
     for (int64_t l = 0; l < n; ++l) {
-      for (size_t d = 0; d < dims.size(); ++d) dims[d] = indices[d][l];
+      for (size_t d = 0; d < dims.size(); ++d)
+        dims[d] = indices[d][l];
       int64_t from = 0;
       for (auto [d, e] : llvm::enumerate(a.map.getResults())) {
         int64_t i = evaluateExpr(e, dims);
         if (i < 0 || i >= a.tensor->dims[d])
-          return errors.fail(fmt::format("reads element {} of dim {}, which has size {}", i, d, a.tensor->dims[d]));
+          return errors.fail(fmt::format("reads element {} of dim {}, which has size {}", i, d,
+                                         a.tensor->dims[d]));
         from = from * a.tensor->dims[d] + i;
       }
-      if (a.cell.isFloat()) loadDoubles(a.cell, a.data(), from, 0, 1, &lanes[l].f);
-      else loadIntegers(a.cell, a.data(), from, 0, 1, &lanes[l].i);
+      if (a.cell.isFloat())
+        loadDoubles(a.cell, a.data(), from, 0, 1, &lanes[l].f);
+      else
+        loadIntegers(a.cell, a.data(), from, 0, 1, &lanes[l].i);
     }
   }
 
-  /// Everything that the body looks at, for the lanes of `runs` over loops [first, first + rank of the runs) while the
-  /// loops after them stand at `rest`.
+  /// Everything that the body looks at, for the lanes of `runs` over loops [first, first + rank of
+  /// the runs) while the loops after them stand at `rest`.
   void fill(BodyRun& body, ArrayRef<Run> runs, int64_t n, ArrayRef<int64_t> rest,
             std::vector<std::vector<int64_t>>& indices) {
     if (needsIndices) {
@@ -281,10 +318,12 @@ private:
         lane.resize(laneCount);
         for (const Run& r : runs)
           for (int64_t i = 0; i < r.count; ++i)
-            lane[r.lane + i] = l >= r.at.size() ? rest[l - r.at.size()] : r.at[l] + (l + 1 == r.at.size() ? i : 0);
+            lane[r.lane + i] =
+                l >= r.at.size() ? rest[l - r.at.size()] : r.at[l] + (l + 1 == r.at.size() ? i : 0);
       }
       for (auto [dim, reg] : plan.body.indexRegisters)
-        for (int64_t i = 0; i < n; ++i) body.lanes(reg)[i].i = indices[dim][i];
+        for (int64_t i = 0; i < n; ++i)
+          body.lanes(reg)[i].i = indices[dim][i];
     }
     for (const Access& a : inputs) {
       if (!a.linear) {
@@ -292,7 +331,8 @@ private:
         continue;
       }
       int64_t offset = 0;
-      for (auto [l, i] : llvm::enumerate(rest)) offset += i * a.strides[extents.size() - rest.size() + l];
+      for (auto [l, i] : llvm::enumerate(rest))
+        offset += i * a.strides[extents.size() - rest.size() + l];
       load(body, a, runs, 0, offset);
     }
   }
@@ -303,9 +343,12 @@ private:
     void* data = t.strings ? static_cast<void*>(t.strings->data()) : t.data.get();
     for (const Run& r : runs) {
       int64_t to = a.base, stride = r.at.empty() ? 0 : a.strides[r.at.size() - 1];
-      for (auto [l, i] : llvm::enumerate(r.at)) to += i * a.strides[l];
-      if (a.cell.isFloat()) storeDoubles(a.cell, data, to, stride, r.count, &lanes[r.lane].f);
-      else storeIntegers(a.cell, data, to, stride, r.count, &lanes[r.lane].i);
+      for (auto [l, i] : llvm::enumerate(r.at))
+        to += i * a.strides[l];
+      if (a.cell.isFloat())
+        storeDoubles(a.cell, data, to, stride, r.count, &lanes[r.lane].f);
+      else
+        storeIntegers(a.cell, data, to, stride, r.count, &lanes[r.lane].i);
     }
   }
 
@@ -319,7 +362,8 @@ private:
       for (const Access& a : outputs)
         if (a.target != noRegister) load(body, a, runs, 0, 0);
       body.run(n);
-      for (size_t o = 0; o < outputs.size(); ++o) store(o, body.lanes(plan.body.yields[o]), runs);
+      for (size_t o = 0; o < outputs.size(); ++o)
+        store(o, body.lanes(plan.body.yields[o]), runs);
     }
   }
 
@@ -338,30 +382,37 @@ private:
     SmallVector<Lane> accumulators(outputs.size());
     auto start = [&](int64_t o) {
       for (auto [acc, a] : llvm::zip(accumulators, outputs)) {
-        if (a.cell.isFloat()) loadDoubles(a.cell, a.data(), outputOffset(a, o), 0, 1, &acc.f);
-        else loadIntegers(a.cell, a.data(), outputOffset(a, o), 0, 1, &acc.i);
+        if (a.cell.isFloat())
+          loadDoubles(a.cell, a.data(), outputOffset(a, o), 0, 1, &acc.f);
+        else
+          loadIntegers(a.cell, a.data(), outputOffset(a, o), 0, 1, &acc.i);
       }
     };
     auto finish = [&](int64_t o) {
       for (auto [acc, a, t] : llvm::zip(accumulators, outputs, out)) {
-        if (a.cell.isFloat()) storeDoubles(a.cell, t.data.get(), outputOffset(a, o), 1, 1, &acc.f);
-        else storeIntegers(a.cell, t.data.get(), outputOffset(a, o), 1, 1, &acc.i);
+        if (a.cell.isFloat())
+          storeDoubles(a.cell, t.data.get(), outputOffset(a, o), 1, 1, &acc.f);
+        else
+          storeIntegers(a.cell, t.data.get(), outputOffset(a, o), 1, 1, &acc.i);
       }
     };
     if (perOutput == 0) {
-      for (int64_t o = first; o < last; ++o) start(o), finish(o);
+      for (int64_t o = first; o < last; ++o)
+        start(o), finish(o);
       return;
     }
     int64_t output = first, done = 0; // points of the present output that are folded already
     start(output);
-    for (int64_t p = first * perOutput, end = last * perOutput; p < end && !errors.failed; p += laneCount) {
+    for (int64_t p = first * perOutput, end = last * perOutput; p < end && !errors.failed;
+         p += laneCount) {
       int64_t n = std::min(laneCount, end - p);
       split(p, n, 0, extents.size(), runs);
       fill(body, runs, n, {}, indices);
       body.run(n);
       for (int64_t l = 0; l < n;) {
         int64_t count = std::min(n - l, perOutput - done);
-        for (auto [acc, f] : llvm::zip(accumulators, plan.folds)) foldLanes(f.op, acc, body.lanes(f.x) + l, count);
+        for (auto [acc, f] : llvm::zip(accumulators, plan.folds))
+          foldLanes(f.op, acc, body.lanes(f.x) + l, count);
         l += count, done += count;
         if (done == perOutput) {
           finish(output);
@@ -385,25 +436,31 @@ private:
         const Access& a = outputs[o];
         for (const Run& r : runs) {
           int64_t from = a.base, stride = r.at.empty() ? 0 : a.strides[r.at.size() - 1];
-          for (auto [l, i] : llvm::enumerate(r.at)) from += i * a.strides[l];
-          if (a.cell.isFloat()) loadDoubles(a.cell, a.data(), from, stride, r.count, &acc(o)[r.lane].f);
-          else loadIntegers(a.cell, a.data(), from, stride, r.count, &acc(o)[r.lane].i);
+          for (auto [l, i] : llvm::enumerate(r.at))
+            from += i * a.strides[l];
+          if (a.cell.isFloat())
+            loadDoubles(a.cell, a.data(), from, stride, r.count, &acc(o)[r.lane].f);
+          else
+            loadIntegers(a.cell, a.data(), from, stride, r.count, &acc(o)[r.lane].i);
         }
       }
       std::fill(at.begin(), at.end(), 0);
       for (int64_t k = 0; k < perOutput; ++k) {
         fill(body, runs, n, at, indices);
         for (size_t o = 0; o < outputs.size(); ++o)
-          if (outputs[o].target != noRegister) std::copy_n(acc(o), n, body.lanes(outputs[o].target));
+          if (outputs[o].target != noRegister)
+            std::copy_n(acc(o), n, body.lanes(outputs[o].target));
         body.run(n);
         if (errors.failed) return;
-        for (size_t o = 0; o < outputs.size(); ++o) std::copy_n(body.lanes(plan.body.yields[o]), n, acc(o));
+        for (size_t o = 0; o < outputs.size(); ++o)
+          std::copy_n(body.lanes(plan.body.yields[o]), n, acc(o));
         for (size_t l = at.size(); l-- > 0;) {
           if (++at[l] < extents[parallel + l]) break;
           at[l] = 0;
         }
       }
-      for (size_t o = 0; o < outputs.size(); ++o) store(o, acc(o), runs);
+      for (size_t o = 0; o < outputs.size(); ++o)
+        store(o, acc(o), runs);
     }
   }
 
@@ -422,8 +479,9 @@ private:
 };
 } // namespace
 
-SmallVector<HostTensor> runStructured(linalg::LinalgOp op, const StructuredPlan& plan, ArrayRef<HostTensor> operands,
-                                      ArrayRef<HostTensor> tensors, ArrayRef<HostScalar> captured, BodyErrors& errors) {
+SmallVector<HostTensor> runStructured(linalg::LinalgOp op, const StructuredPlan& plan,
+                                      ArrayRef<HostTensor> operands, ArrayRef<HostTensor> tensors,
+                                      ArrayRef<HostScalar> captured, BodyErrors& errors) {
   return Runner(op, plan, operands, tensors, captured, errors).run();
 }
 

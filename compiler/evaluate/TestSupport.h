@@ -22,8 +22,9 @@ struct Module {
           messages += d.str() + "\n";
           return mlir::success();
         }) {
-    context.loadDialect<OrtcDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                        mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect, mlir::scf::SCFDialect>();
+    context.loadDialect<OrtcDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
+                        mlir::math::MathDialect, mlir::linalg::LinalgDialect,
+                        mlir::tensor::TensorDialect, mlir::scf::SCFDialect>();
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module) throw std::runtime_error("does not parse: " + messages);
   }
@@ -42,9 +43,11 @@ struct Module {
     if (text == "index") return mlir::IndexType::get(&context);
     return mlir::IntegerType::get(&context, std::stoi(text.drop_front(1).str()));
   }
-  HostTensor tensor(llvm::StringRef element, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<double> values) {
+  HostTensor tensor(llvm::StringRef element, llvm::ArrayRef<int64_t> dims,
+                    llvm::ArrayRef<double> values) {
     HostTensor t(type(element), dims);
-    for (auto [i, v] : llvm::enumerate(values)) t.setDouble(i, v);
+    for (auto [i, v] : llvm::enumerate(values))
+      t.setDouble(i, v);
     return t;
   }
   /// Small whole numbers and quarters: their sums and products are exact in any order.
@@ -59,12 +62,14 @@ struct Module {
     return t;
   }
 
-  llvm::SmallVector<HostTensor> run(llvm::ArrayRef<HostTensor> arguments, EvaluateOptions options = {}) {
+  llvm::SmallVector<HostTensor> run(llvm::ArrayRef<HostTensor> arguments,
+                                    EvaluateOptions options = {}) {
     llvm::SmallVector<HostValue> values(arguments.begin(), arguments.end());
     auto results = Evaluator(std::move(options)).run(main(), values);
     if (mlir::failed(results)) throw std::runtime_error(messages.empty() ? "failed" : messages);
     llvm::SmallVector<HostTensor> tensors;
-    for (HostValue& v : *results) tensors.push_back(v.tensor() ? *v.tensor() : toTensor(*v.scalar()));
+    for (HostValue& v : *results)
+      tensors.push_back(v.tensor() ? *v.tensor() : toTensor(*v.scalar()));
     return tensors;
   }
   std::string error(llvm::ArrayRef<HostTensor> arguments, EvaluateOptions options = {}) {
@@ -79,7 +84,8 @@ struct Module {
 
 inline std::vector<double> values(const HostTensor& t) {
   std::vector<double> r;
-  for (int64_t i = 0; i < t.size(); ++i) r.push_back(t.getDouble(i));
+  for (int64_t i = 0; i < t.size(); ++i)
+    r.push_back(t.getDouble(i));
   return r;
 }
 

@@ -20,7 +20,9 @@ template <typename To, typename From> To bits(From v) {
   std::memcpy(&r, &v, sizeof r);
   return r;
 }
-double powerOfTwo(int n) { return bits<double>(static_cast<uint64_t>(n + 1023) << 52); }
+double powerOfTwo(int n) {
+  return bits<double>(static_cast<uint64_t>(n + 1023) << 52);
+}
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -38,7 +40,8 @@ double roundSmall(CellType t, double limit, double x) {
   if (a != infinity) {
     int exponent = static_cast<int>(bits<uint64_t>(a) >> 52) - 1023;
     exponent = std::max(exponent, 1 - t.bias);
-    if (exponent > 1000 - t.mantissaBits) r = infinity;
+    if (exponent > 1000 - t.mantissaBits)
+      r = infinity;
     else {
       // Adding 1.5 * 2^52 units leaves no room for a fraction of a unit.
       double magic = 1.5 * powerOfTwo(52 + exponent - t.mantissaBits);
@@ -54,10 +57,12 @@ double decodeSmall(CellType t, uint64_t code) {
   uint64_t exponents = (1u << t.exponentBits) - 1, mantissas = (1u << t.mantissaBits) - 1;
   bool negative = code >> (t.width - 1) & 1;
   uint64_t e = code >> t.mantissaBits & exponents, m = code & mantissas;
-  if (t.special == CellType::ieee && e == exponents) return m ? nan : negative ? -infinity : infinity;
+  if (t.special == CellType::ieee && e == exponents)
+    return m ? nan : negative ? -infinity : infinity;
   if (t.special == CellType::finite && e == exponents && m == mantissas) return nan;
   if (t.special == CellType::unsignedZero && negative && !e && !m) return nan;
-  double r = e ? std::ldexp(1 + std::ldexp(static_cast<double>(m), -t.mantissaBits), static_cast<int>(e) - t.bias)
+  double r = e ? std::ldexp(1 + std::ldexp(static_cast<double>(m), -t.mantissaBits),
+                            static_cast<int>(e) - t.bias)
                : std::ldexp(static_cast<double>(m), 1 - t.bias - t.mantissaBits);
   return negative ? -r : r;
 }
@@ -67,14 +72,15 @@ uint64_t encodeSmall(CellType t, double x) {
   uint64_t sign = static_cast<uint64_t>(std::signbit(x)) << (t.width - 1);
   uint64_t exponents = (1u << t.exponentBits) - 1;
   if (x != x)
-    return t.special == CellType::ieee     ? exponents << t.mantissaBits | 1u << (t.mantissaBits - 1)
+    return t.special == CellType::ieee ? exponents << t.mantissaBits | 1u << (t.mantissaBits - 1)
            : t.special == CellType::finite ? (1u << (t.width - 1)) - 1
                                            : 1u << (t.width - 1);
   double a = std::fabs(x);
   if (a == infinity) return sign | exponents << t.mantissaBits;
   if (a == 0) return t.special == CellType::unsignedZero ? 0 : sign;
   int e = static_cast<int>(bits<uint64_t>(a) >> 52) - 1023;
-  if (e < 1 - t.bias) return sign | static_cast<uint64_t>(a * powerOfTwo(t.bias + t.mantissaBits - 1));
+  if (e < 1 - t.bias)
+    return sign | static_cast<uint64_t>(a * powerOfTwo(t.bias + t.mantissaBits - 1));
   uint64_t m = bits<uint64_t>(a) << 12 >> (64 - t.mantissaBits);
   return sign | static_cast<uint64_t>(e + t.bias) << t.mantissaBits | m;
 }
@@ -87,7 +93,8 @@ const double* decodeTable(CellType t) {
   auto& table = tables[{t.width, t.exponentBits, t.mantissaBits, t.bias, t.special}];
   if (!table) {
     table = std::make_unique<std::vector<double>>(size_t(1) << t.width);
-    for (size_t i = 0; i < table->size(); ++i) (*table)[i] = decodeSmall(t, i);
+    for (size_t i = 0; i < table->size(); ++i)
+      (*table)[i] = decodeSmall(t, i);
   }
   return table->data();
 }
@@ -97,24 +104,30 @@ void gather(const void* data, int64_t offset, int64_t stride, int64_t n, Cell* o
   const Stored* p = static_cast<const Stored*>(data) + offset;
   if (stride == 0 && n > 0) {
     Cell v = fn(*p);
-    for (int64_t i = 0; i < n; ++i) out[i] = v;
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = v;
   } else if (stride == 1) {
-    for (int64_t i = 0; i < n; ++i) out[i] = fn(p[i]);
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = fn(p[i]);
   } else {
-    for (int64_t i = 0; i < n; ++i) out[i] = fn(p[i * stride]);
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = fn(p[i * stride]);
   }
 }
 template <typename Stored, typename Cell, typename Fn>
 void scatter(void* data, int64_t offset, int64_t stride, int64_t n, const Cell* in, Fn fn) {
   Stored* p = static_cast<Stored*>(data) + offset;
   if (stride == 1)
-    for (int64_t i = 0; i < n; ++i) p[i] = fn(in[i]);
+    for (int64_t i = 0; i < n; ++i)
+      p[i] = fn(in[i]);
   else
-    for (int64_t i = 0; i < n; ++i) p[i * stride] = fn(in[i]);
+    for (int64_t i = 0; i < n; ++i)
+      p[i * stride] = fn(in[i]);
 }
 } // namespace
 
-void loadDoubles(CellType type, const void* data, int64_t offset, int64_t stride, int64_t n, double* out) {
+void loadDoubles(CellType type, const void* data, int64_t offset, int64_t stride, int64_t n,
+                 double* out) {
   auto plain = [](auto v) { return static_cast<double>(v); };
   if (type.kind == CellType::f32) return gather<float>(data, offset, stride, n, out, plain);
   if (type.kind == CellType::f64) return gather<double>(data, offset, stride, n, out, plain);
@@ -126,14 +139,17 @@ void loadDoubles(CellType type, const void* data, int64_t offset, int64_t stride
   }
 }
 
-void loadIntegers(CellType type, const void* data, int64_t offset, int64_t stride, int64_t n, int64_t* out) {
+void loadIntegers(CellType type, const void* data, int64_t offset, int64_t stride, int64_t n,
+                  int64_t* out) {
   auto plain = [](auto v) { return static_cast<int64_t>(v); };
   if (type.kind == CellType::string) {
     const std::string* p = static_cast<const std::string*>(data) + offset;
-    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int64_t>(reinterpret_cast<intptr_t>(p + i * stride));
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = static_cast<int64_t>(reinterpret_cast<intptr_t>(p + i * stride));
     return;
   }
-  if (type.width == 1) return gather<uint8_t>(data, offset, stride, n, out, [](uint8_t v) { return int64_t(v & 1); });
+  if (type.width == 1)
+    return gather<uint8_t>(data, offset, stride, n, out, [](uint8_t v) { return int64_t(v & 1); });
   switch (type.bytes) {
   case 1: gather<int8_t>(data, offset, stride, n, out, plain); break;
   case 2: gather<int16_t>(data, offset, stride, n, out, plain); break;
@@ -142,58 +158,76 @@ void loadIntegers(CellType type, const void* data, int64_t offset, int64_t strid
   default: // odd sizes, such as i24
     for (int64_t i = 0; i < n; ++i) {
       out[i] = 0;
-      std::memcpy(&out[i], static_cast<const char*>(data) + (offset + i * stride) * type.bytes, type.bytes);
+      std::memcpy(&out[i], static_cast<const char*>(data) + (offset + i * stride) * type.bytes,
+                  type.bytes);
     }
   }
   if (type.width != 8 * type.bytes || (type.bytes & (type.bytes - 1))) wrapIntegers(type, out, n);
 }
 
-void storeDoubles(CellType type, void* data, int64_t offset, int64_t stride, int64_t n, const double* in) {
+void storeDoubles(CellType type, void* data, int64_t offset, int64_t stride, int64_t n,
+                  const double* in) {
   if (type.kind == CellType::f32)
-    return scatter<float>(data, offset, stride, n, in, [](double v) { return static_cast<float>(v); });
-  if (type.kind == CellType::f64) return scatter<double>(data, offset, stride, n, in, [](double v) { return v; });
+    return scatter<float>(data, offset, stride, n, in,
+                          [](double v) { return static_cast<float>(v); });
+  if (type.kind == CellType::f64)
+    return scatter<double>(data, offset, stride, n, in, [](double v) { return v; });
   if (type.kind == CellType::smallFloat) {
     double limit = largest(type);
     if (type.bytes == 1)
-      return scatter<uint8_t>(data, offset, stride, n, in,
-                              [&](double v) { return uint8_t(encodeSmall(type, roundSmall(type, limit, v))); });
-    return scatter<uint16_t>(data, offset, stride, n, in,
-                             [&](double v) { return uint16_t(encodeSmall(type, roundSmall(type, limit, v))); });
+      return scatter<uint8_t>(data, offset, stride, n, in, [&](double v) {
+        return uint8_t(encodeSmall(type, roundSmall(type, limit, v)));
+      });
+    return scatter<uint16_t>(data, offset, stride, n, in, [&](double v) {
+      return uint16_t(encodeSmall(type, roundSmall(type, limit, v)));
+    });
   }
 }
 
-void storeIntegers(CellType type, void* data, int64_t offset, int64_t stride, int64_t n, const int64_t* in) {
+void storeIntegers(CellType type, void* data, int64_t offset, int64_t stride, int64_t n,
+                   const int64_t* in) {
   if (type.kind == CellType::string) {
     std::string* p = static_cast<std::string*>(data) + offset;
     for (int64_t i = 0; i < n; ++i)
-      if (in[i]) p[i * stride] = *reinterpret_cast<const std::string*>(static_cast<intptr_t>(in[i]));
+      if (in[i])
+        p[i * stride] = *reinterpret_cast<const std::string*>(static_cast<intptr_t>(in[i]));
     return;
   }
   if (type.width == 1)
     return scatter<uint8_t>(data, offset, stride, n, in, [](int64_t v) { return uint8_t(v & 1); });
   switch (type.bytes) {
-  case 1: return scatter<int8_t>(data, offset, stride, n, in, [](int64_t v) { return static_cast<int8_t>(v); });
-  case 2: return scatter<int16_t>(data, offset, stride, n, in, [](int64_t v) { return static_cast<int16_t>(v); });
-  case 4: return scatter<int32_t>(data, offset, stride, n, in, [](int64_t v) { return static_cast<int32_t>(v); });
+  case 1:
+    return scatter<int8_t>(data, offset, stride, n, in,
+                           [](int64_t v) { return static_cast<int8_t>(v); });
+  case 2:
+    return scatter<int16_t>(data, offset, stride, n, in,
+                            [](int64_t v) { return static_cast<int16_t>(v); });
+  case 4:
+    return scatter<int32_t>(data, offset, stride, n, in,
+                            [](int64_t v) { return static_cast<int32_t>(v); });
   case 8: return scatter<int64_t>(data, offset, stride, n, in, [](int64_t v) { return v; });
   default:
     for (int64_t i = 0; i < n; ++i)
-      std::memcpy(static_cast<char*>(data) + (offset + i * stride) * type.bytes, &in[i], type.bytes);
+      std::memcpy(static_cast<char*>(data) + (offset + i * stride) * type.bytes, &in[i],
+                  type.bytes);
   }
 }
 
 void roundDoubles(CellType type, double* values, int64_t n) {
   if (type.kind == CellType::f32)
-    for (int64_t i = 0; i < n; ++i) values[i] = static_cast<double>(static_cast<float>(values[i]));
+    for (int64_t i = 0; i < n; ++i)
+      values[i] = static_cast<double>(static_cast<float>(values[i]));
   if (type.kind == CellType::smallFloat) {
     double limit = largest(type);
-    for (int64_t i = 0; i < n; ++i) values[i] = roundSmall(type, limit, values[i]);
+    for (int64_t i = 0; i < n; ++i)
+      values[i] = roundSmall(type, limit, values[i]);
   }
 }
 
 void wrapIntegers(CellType type, int64_t* values, int64_t n) {
   if (type.width == 1) {
-    for (int64_t i = 0; i < n; ++i) values[i] &= 1;
+    for (int64_t i = 0; i < n; ++i)
+      values[i] &= 1;
   } else if (type.width < 64) {
     int shift = 64 - type.width;
     for (int64_t i = 0; i < n; ++i)
@@ -209,7 +243,8 @@ uint64_t encodeDouble(CellType type, double value) {
 
 double decodeDouble(CellType type, uint64_t code) {
   if (type.kind == CellType::f64) return bits<double>(code);
-  if (type.kind == CellType::f32) return static_cast<double>(bits<float>(static_cast<uint32_t>(code)));
+  if (type.kind == CellType::f32)
+    return static_cast<double>(bits<float>(static_cast<uint32_t>(code)));
   return decodeSmall(type, code & ((uint64_t(1) << type.width) - 1));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `ortc` dialect: types and interfaces. Ops are in compiler/ops/; include "compiler/ops/AllOps.h" for all of them.
+// The `ortc` dialect: types and interfaces. Ops are in compiler/ops/; include
+// "compiler/ops/AllOps.h" for all of them.
 #pragma once
 #include "compiler/ir/ElementEmitter.h"
 #include "compiler/ir/HostTensor.h"
@@ -18,15 +19,19 @@
 
 #include "compiler/ir/OrtcDialect.h.inc"
 #define GET_TYPEDEF_CLASSES
-#include "compiler/ir/OrtcTypes.h.inc"
 #include "compiler/ir/OrtcInterfaces.h.inc"
+#include "compiler/ir/OrtcTypes.h.inc"
 
 namespace ortc {
-/// A dense tensor, whose elements lie side by side in memory: numbers, bools, or strings (pointer and length).
+/// A dense tensor, whose elements lie side by side in memory: numbers, bools, or strings (pointer
+/// and length).
 inline bool isDenseTensor(mlir::Type type) {
   auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
-  return tensor && (tensor.getElementType().isIntOrIndexOrFloat() || mlir::isa<StringType>(tensor.getElementType()));
+  return tensor && (tensor.getElementType().isIntOrIndexOrFloat() ||
+                    mlir::isa<StringType>(tensor.getElementType()));
 }
 /// Bytes of one element in the memory of a bundle; a string takes a pointer and a 64-bit length.
-inline unsigned elementBytes(mlir::Type element) { return mlir::isa<StringType>(element) ? 16 : storageBytes(element); }
+inline unsigned elementBytes(mlir::Type element) {
+  return mlir::isa<StringType>(element) ? 16 : storageBytes(element);
+}
 } // namespace ortc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an op writes one of its elements as scalar code, without knowing whether its operands are in memory, or are
-// themselves expressions that will be written in place.
+// How an op writes one of its elements as scalar code, without knowing whether its operands are in
+// memory, or are themselves expressions that will be written in place.
 #pragma once
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"
@@ -30,14 +30,15 @@ public:
   virtual mlir::Value div(mlir::Value a, mlir::Value b) = 0; ///< floor, for non-negative a
   virtual mlir::Value rem(mlir::Value a, mlir::Value b) = 0;
 
-  /// Sums, or folds in another way, over a loop nest of `extents`: `body(indices, carried)` gives the next carried
-  /// values. The order is row-major and fixed.
+  /// Sums, or folds in another way, over a loop nest of `extents`: `body(indices, carried)` gives
+  /// the next carried values. The order is row-major and fixed.
   virtual llvm::SmallVector<mlir::Value>
   reduce(mlir::ValueRange extents, mlir::ValueRange inits,
-         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange indices, mlir::ValueRange carried)>
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange indices,
+                                                           mlir::ValueRange carried)>
              body) = 0;
-  /// `condition ? then() : otherwise()`; `then` is only evaluated when the condition holds, so it may read memory
-  /// that is out of bounds otherwise.
+  /// `condition ? then() : otherwise()`; `then` is only evaluated when the condition holds, so it
+  /// may read memory that is out of bounds otherwise.
   virtual mlir::Value guarded(mlir::Value condition, llvm::function_ref<mlir::Value()> then,
                               llvm::function_ref<mlir::Value()> otherwise) = 0;
 };

@@ -38,16 +38,18 @@ CellType cellType(Type type) {
     // What all ones with the sign cleared, and a lone sign, mean tells the families apart.
     APFloat loneSign(semantics, APInt::getSignMask(c.width));
     APFloat topExponent(semantics, APInt(c.width, ((1u << c.exponentBits) - 1) << c.mantissaBits));
-    c.special = loneSign.isNaN()             ? CellType::unsignedZero
+    c.special = loneSign.isNaN()           ? CellType::unsignedZero
                 : topExponent.isInfinity() ? CellType::ieee
-                                             : CellType::finite;
-  } else if (!type.isIntOrFloat() && !isa<ComplexType, ShapedType>(type) && storageBytes(type) == 0) {
+                                           : CellType::finite;
+  } else if (!type.isIntOrFloat() && !isa<ComplexType, ShapedType>(type) &&
+             storageBytes(type) == 0) {
     c.kind = CellType::string;
   }
   return c;
 }
 
-HostTensor::HostTensor(Type elementType, ArrayRef<int64_t> dims) : elementType(elementType), dims(dims) {
+HostTensor::HostTensor(Type elementType, ArrayRef<int64_t> dims)
+    : elementType(elementType), dims(dims) {
   if (!storageBytes(elementType)) {
     strings = std::make_shared<std::vector<std::string>>(size());
     return;
@@ -56,7 +58,8 @@ HostTensor::HostTensor(Type elementType, ArrayRef<int64_t> dims) : elementType(e
   data = std::shared_ptr<char>(new char[n](), std::default_delete<char[]>());
 }
 
-HostTensor HostTensor::view(Type elementType, ArrayRef<int64_t> dims, const void* bytes, std::shared_ptr<void> owner) {
+HostTensor HostTensor::view(Type elementType, ArrayRef<int64_t> dims, const void* bytes,
+                            std::shared_ptr<void> owner) {
   HostTensor t;
   t.elementType = elementType;
   t.dims.assign(dims.begin(), dims.end());
@@ -66,11 +69,14 @@ HostTensor HostTensor::view(Type elementType, ArrayRef<int64_t> dims, const void
 
 int64_t HostTensor::size() const {
   int64_t n = 1;
-  for (int64_t d : dims) n *= d;
+  for (int64_t d : dims)
+    n *= d;
   return n;
 }
 
-uint64_t HostTensor::bytes() const { return static_cast<uint64_t>(size()) * storageBytes(elementType); }
+uint64_t HostTensor::bytes() const {
+  return static_cast<uint64_t>(size()) * storageBytes(elementType);
+}
 
 double HostTensor::getDouble(int64_t i) const {
   CellType c = cellType(elementType);
@@ -82,8 +88,10 @@ double HostTensor::getDouble(int64_t i) const {
 
 void HostTensor::setDouble(int64_t i, double value) {
   CellType c = cellType(elementType);
-  if (c.isFloat()) storeDoubles(c, data.get(), i, 1, 1, &value);
-  else setInt(i, static_cast<int64_t>(value));
+  if (c.isFloat())
+    storeDoubles(c, data.get(), i, 1, 1, &value);
+  else
+    setInt(i, static_cast<int64_t>(value));
 }
 
 int64_t HostTensor::getInt(int64_t i, bool isUnsigned) const {
@@ -110,18 +118,21 @@ HostTensor toHostTensor(ElementsAttr attr) {
     for (auto [i, s] : llvm::enumerate(strings.getRawStringData()))
       (*t.strings)[strings.isSplat() ? 0 : i] = s.str();
     if (strings.isSplat())
-      for (std::string& s : *t.strings) s = strings.getRawStringData()[0].str();
+      for (std::string& s : *t.strings)
+        s = strings.getRawStringData()[0].str();
     return t;
   }
   auto dense = cast<DenseElementsAttr>(attr);
   if (element.isInteger(1)) { // packed as bits in the attribute
-    for (auto [i, v] : llvm::enumerate(dense.getValues<bool>())) t.data.get()[i] = v;
+    for (auto [i, v] : llvm::enumerate(dense.getValues<bool>()))
+      t.data.get()[i] = v;
     return t;
   }
   ArrayRef<char> raw = dense.getRawData();
   unsigned n = storageBytes(element);
   if (dense.isSplat())
-    for (int64_t i = 0, e = t.size(); i < e; ++i) std::memcpy(t.data.get() + i * n, raw.data(), n);
+    for (int64_t i = 0, e = t.size(); i < e; ++i)
+      std::memcpy(t.data.get() + i * n, raw.data(), n);
   else
     std::memcpy(t.data.get(), raw.data(), raw.size());
   return t;
@@ -137,14 +148,17 @@ TypedAttr toAttribute(const HostTensor& t, StringRef name) {
   constexpr uint64_t denseLimit = 64 << 10;
   if (t.elementType.isInteger(1)) {
     SmallVector<bool> bits(t.size());
-    for (int64_t i = 0; i < t.size(); ++i) bits[i] = t.data.get()[i] != 0;
+    for (int64_t i = 0; i < t.size(); ++i)
+      bits[i] = t.data.get()[i] != 0;
     return cast<TypedAttr>(Attribute(DenseElementsAttr::get(type, ArrayRef<bool>(bits))));
   }
   if (t.bytes() <= denseLimit)
-    return cast<TypedAttr>(Attribute(DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(t.data.get(), t.bytes()))));
+    return cast<TypedAttr>(Attribute(
+        DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(t.data.get(), t.bytes()))));
   std::shared_ptr<char> owner = t.data;
-  AsmResourceBlob blob(ArrayRef<char>(t.data.get(), t.bytes()), /*align=*/1,
-                       [owner](void*, size_t, size_t) mutable { owner.reset(); }, /*dataIsMutable=*/false);
+  AsmResourceBlob blob(
+      ArrayRef<char>(t.data.get(), t.bytes()), /*align=*/1,
+      [owner](void*, size_t, size_t) mutable { owner.reset(); }, /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name, std::move(blob));
 }
 

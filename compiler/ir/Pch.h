@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one precompiled header. Only what most files of the compiler include; heavy headers (Linalg/Transforms.h,
-// GPU, SPIR-V, InitAll*.h) stay in the few files that need them.
+// The one precompiled header. Only what most files of the compiler include; heavy headers
+// (Linalg/Transforms.h, GPU, SPIR-V, InitAll*.h) stay in the few files that need them.
 #pragma once
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -13,7 +13,9 @@ using namespace mlir;
 
 namespace ortc {
 
-std::optional<int64_t> constantSize(OpFoldResult size) { return getConstantIntValue(size); }
+std::optional<int64_t> constantSize(OpFoldResult size) {
+  return getConstantIntValue(size);
+}
 
 Value sizeValue(OpBuilder& b, Location loc, OpFoldResult size) {
   if (auto v = dyn_cast<Value>(size)) return v;
@@ -29,7 +31,8 @@ SmallVector<Value> dynamicOnly(ArrayRef<OpFoldResult> sizes) {
 
 SmallVector<int64_t> staticShape(ArrayRef<OpFoldResult> sizes) {
   SmallVector<int64_t> r;
-  for (OpFoldResult s : sizes) r.push_back(constantSize(s).value_or(ShapedType::kDynamic));
+  for (OpFoldResult s : sizes)
+    r.push_back(constantSize(s).value_or(ShapedType::kDynamic));
   return r;
 }
 
@@ -43,7 +46,8 @@ static Sizes fromFollowing(OpBuilder& b, RankedTensorType type, ValueRange follo
   unsigned next = 0;
   for (int64_t s : type.getShape())
     if (ShapedType::isDynamic(s)) {
-      assert(next < following.size() && following[next].getType().isIndex() && "sizes must follow their tensor");
+      assert(next < following.size() && following[next].getType().isIndex() &&
+             "sizes must follow their tensor");
       r.push_back(following[next++]);
     } else
       r.push_back(b.getIndexAttr(s));
@@ -55,7 +59,9 @@ static Sizes ofArgument(OpBuilder& b, BlockArgument arg, RankedTensorType type) 
   auto function = dyn_cast<FunctionOpInterface>(parent);
   if (auto loop = dyn_cast_or_null<scf::ForOp>(parent); loop && loop->hasAttr("ortc.fixed_sizes"))
     return fromFollowing(b, type, loop.getInitArgs().drop_front(arg.getArgNumber()));
-  if (!function) return fromFollowing(b, type, arg.getOwner()->getArguments().drop_front(arg.getArgNumber() + 1));
+  if (!function)
+    return fromFollowing(b, type,
+                         arg.getOwner()->getArguments().drop_front(arg.getArgNumber() + 1));
   auto names = function.getArgAttrOfType<ArrayAttr>(arg.getArgNumber(), "ortc.dims");
   Sizes r;
   for (auto [i, s] : llvm::enumerate(type.getShape()))
@@ -70,7 +76,8 @@ Sizes getSizes(OpBuilder& b, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   Sizes r;
   if (type.hasStaticShape()) {
-    for (int64_t s : type.getShape()) r.push_back(b.getIndexAttr(s));
+    for (int64_t s : type.getShape())
+      r.push_back(b.getIndexAttr(s));
     return r;
   }
   if (auto arg = dyn_cast<BlockArgument>(tensor)) return ofArgument(b, arg, type);
@@ -100,13 +107,17 @@ Sizes getSizes(OpBuilder& b, Value tensor) {
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop->hasAttr("ortc.fixed_sizes"))
     return fromFollowing(b, type, loop.getInitArgs().drop_front(result.getResultNumber() + 1));
   if (op->getName().getStringRef() == "ortc.host_step") {
-    // Destination style by convention: the last arguments are the inits of the results that are tensors.
-    unsigned tensorsAfter = llvm::count_if(op->getResults().drop_front(result.getResultNumber()), [](Value v) { return isa<RankedTensorType>(v.getType()); });
+    // Destination style by convention: the last arguments are the inits of the results that are
+    // tensors.
+    unsigned tensorsAfter =
+        llvm::count_if(op->getResults().drop_front(result.getResultNumber()),
+                       [](Value v) { return isa<RankedTensorType>(v.getType()); });
     return getSizes(b, op->getOperand(op->getNumOperands() - tensorsAfter));
   }
   if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op))
     return fromFollowing(b, type, op->getResults().drop_front(result.getResultNumber() + 1));
-  llvm::report_fatal_error(llvm::Twine("no sizes known for results of ") + op->getName().getStringRef());
+  llvm::report_fatal_error(llvm::Twine("no sizes known for results of ") +
+                           op->getName().getStringRef());
 }
 
 OpFoldResult getSize(OpBuilder& b, Value tensor, int64_t dim) {
@@ -132,7 +143,9 @@ bool sameSize(OpFoldResult a, OpFoldResult b) {
 }
 
 bool sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
-  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto p) { return sameSize(std::get<0>(p), std::get<1>(p)); });
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto p) {
+           return sameSize(std::get<0>(p), std::get<1>(p));
+         });
 }
 
 template <typename Op, typename Fn>
@@ -142,7 +155,9 @@ static OpFoldResult fold2(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResu
   return b.createOrFold<Op>(loc, sizeValue(b, loc, x), sizeValue(b, loc, y));
 }
 
-static int64_t floorDiv(int64_t x, int64_t y) { return x / y - (x % y != 0 && (x < 0) != (y < 0)); }
+static int64_t floorDiv(int64_t x, int64_t y) {
+  return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
 
 OpFoldResult addSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (constantSize(x) == 0) return y;
@@ -174,7 +189,8 @@ OpFoldResult floorDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldRes
 }
 OpFoldResult ceilDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (constantSize(y) == 1) return x;
-  return fold2<arith::CeilDivSIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return -floorDiv(-p, q); });
+  return fold2<arith::CeilDivSIOp>(b, loc, x, y,
+                                   [](int64_t p, int64_t q) { return -floorDiv(-p, q); });
 }
 OpFoldResult maxSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (sameSize(x, y)) return x;
@@ -191,15 +207,18 @@ static OpFoldResult liftToIndex(OpBuilder& b, Location loc, Value v, unsigned de
   if (auto c = getConstantIntValue(v)) return b.getIndexAttr(*c);
   Operation* op = v.getDefiningOp();
   if (!op || depth > 32) return {};
-  if (auto cast = dyn_cast<arith::IndexCastOp>(op)) return cast.getIn().getType().isIndex() ? OpFoldResult(cast.getIn()) : OpFoldResult();
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op))
+    return cast.getIn().getType().isIndex() ? OpFoldResult(cast.getIn()) : OpFoldResult();
   if (v.getType().getIntOrFloatBitWidth() < 32) return {};
-  if (isa<arith::ExtSIOp, arith::TruncIOp>(op)) return liftToIndex(b, loc, op->getOperand(0), depth + 1);
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
-           arith::MaxSIOp, arith::MinSIOp, arith::RemSIOp, arith::SelectOp>(op))
+  if (isa<arith::ExtSIOp, arith::TruncIOp>(op))
+    return liftToIndex(b, loc, op->getOperand(0), depth + 1);
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::FloorDivSIOp,
+           arith::CeilDivSIOp, arith::MaxSIOp, arith::MinSIOp, arith::RemSIOp, arith::SelectOp>(op))
     return {};
   bool select = isa<arith::SelectOp>(op);
   OpFoldResult x = liftToIndex(b, loc, op->getOperand(select ? 1 : 0), depth + 1);
-  OpFoldResult y = x ? liftToIndex(b, loc, op->getOperand(select ? 2 : 1), depth + 1) : OpFoldResult();
+  OpFoldResult y =
+      x ? liftToIndex(b, loc, op->getOperand(select ? 2 : 1), depth + 1) : OpFoldResult();
   if (!x || !y) return {};
   if (isa<arith::AddIOp>(op)) return addSizes(b, loc, x, y);
   if (isa<arith::SubIOp>(op)) return subSizes(b, loc, x, y);
@@ -210,7 +229,8 @@ static OpFoldResult liftToIndex(OpBuilder& b, Location loc, Value v, unsigned de
   bool plain = divisor && *divisor > 0;
   if (isa<arith::FloorDivSIOp>(op) && plain) return floorDivSizes(b, loc, x, y);
   if (isa<arith::CeilDivSIOp>(op) && plain) return ceilDivSizes(b, loc, x, y);
-  if (isa<arith::DivSIOp>(op) && plain && indexRange(x).first >= 0) return floorDivSizes(b, loc, x, y);
+  if (isa<arith::DivSIOp>(op) && plain && indexRange(x).first >= 0)
+    return floorDivSizes(b, loc, x, y);
   Value vx = sizeValue(b, loc, x), vy = sizeValue(b, loc, y);
   if (select) return b.createOrFold<arith::SelectOp>(loc, op->getOperand(0), vx, vy);
   if (isa<arith::DivSIOp>(op)) return b.createOrFold<arith::DivSIOp>(loc, vx, vy);
@@ -248,13 +268,16 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
   Operation* op = cast<Value>(size).getDefiningOp();
   if (!op) return {lo, hi};
   if (op->getName().getStringRef() == "ortc.dim")
-    return {op->getAttrOfType<IntegerAttr>("min").getInt(), op->getAttrOfType<IntegerAttr>("max").getInt()};
+    return {op->getAttrOfType<IntegerAttr>("min").getInt(),
+            op->getAttrOfType<IntegerAttr>("max").getInt()};
   auto saturated = [](__int128 v) {
     return static_cast<int64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX));
   };
   auto range = [&](unsigned i) { return indexRange(OpFoldResult(op->getOperand(i))); };
   // An end that is unknown stays unknown.
-  auto sum = [&](int64_t a, int64_t b) { return a == lo || b == lo ? lo : a == hi || b == hi ? hi : saturated(__int128(a) + b); };
+  auto sum = [&](int64_t a, int64_t b) {
+    return a == lo || b == lo ? lo : a == hi || b == hi ? hi : saturated(__int128(a) + b);
+  };
   auto neg = [&](int64_t a) { return a == lo ? hi : a == hi ? lo : -a; };
   if (isa<arith::AddIOp>(op)) {
     auto [a, b] = range(0);
@@ -289,8 +312,81 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
     auto [c, d] = range(1);
     return {std::min(a, c), std::min(b, d)};
   }
-  if (isa<arith::IndexCastOp>(op) && op->getOperand(0).getDefiningOp<arith::IndexCastOp>()) return indexRange(OpFoldResult(op->getOperand(0).getDefiningOp()->getOperand(0)));
+  if (isa<arith::IndexCastOp>(op) && op->getOperand(0).getDefiningOp<arith::IndexCastOp>())
+    return indexRange(OpFoldResult(op->getOperand(0).getDefiningOp()->getOperand(0)));
   return {lo, hi};
+}
+
+namespace {
+/// A size as a constant and other factors: what two products are compared by.
+struct Factors {
+  int64_t constant = 1;
+  SmallVector<Value> values;
+
+  void multiply(OpFoldResult size) {
+    if (auto c = constantSize(size)) {
+      constant *= *c;
+      return;
+    }
+    Value v = cast<Value>(size);
+    if (auto mul = v.getDefiningOp<arith::MulIOp>()) {
+      multiply(OpFoldResult(mul.getLhs()));
+      multiply(OpFoldResult(mul.getRhs()));
+      return;
+    }
+    values.push_back(v);
+  }
+  /// Is this a divisor of `other`, as far as can be seen?
+  bool divides(const Factors& other) const {
+    if (constant == 0 || other.constant % constant) return false;
+    SmallVector<Value> rest(other.values);
+    for (Value v : values) {
+      auto it = llvm::find_if(rest, [&](Value r) { return sameSize(r, v); });
+      if (it == rest.end()) return false;
+      rest.erase(it);
+    }
+    return true;
+  }
+  bool operator==(const Factors& o) const {
+    return constant == o.constant && values.size() == o.values.size() && divides(o);
+  }
+};
+} // namespace
+
+SmallVector<DimGroup> groupDims(ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to) {
+  SmallVector<DimGroup> groups;
+  unsigned i = 0, j = 0;
+  auto next = [](ArrayRef<OpFoldResult> sizes,
+                 unsigned& at) { // past the next dim other than 1; none: at the end
+    while (at < sizes.size() && constantSize(sizes[at]) == 1)
+      ++at;
+    return at < sizes.size() ? std::optional<unsigned>(at++) : std::nullopt;
+  };
+  unsigned lastFrom = from.size(), lastTo = to.size();
+  while (lastFrom > 0 && constantSize(from[lastFrom - 1]) == 1)
+    --lastFrom;
+  while (lastTo > 0 && constantSize(to[lastTo - 1]) == 1)
+    --lastTo;
+  while (i < lastFrom || j < lastTo) {
+    DimGroup g{i, i, j, j};
+    Factors left, right;
+    if (auto d = next(from, i)) left.multiply(from[*d]);
+    if (auto d = next(to, j)) right.multiply(to[*d]);
+    while (!(left == right)) {
+      if (i < lastFrom && left.divides(right))
+        left.multiply(from[*next(from, i)]);
+      else if (j < lastTo && right.divides(left))
+        right.multiply(to[*next(to, j)]);
+      else {
+        i = lastFrom, j = lastTo; // nothing can be told: all the rest
+        break;
+      }
+    }
+    g.from1 = i, g.to1 = j;
+    groups.push_back(g);
+  }
+  if (!groups.empty()) groups.back().from1 = from.size(), groups.back().to1 = to.size();
+  return groups;
 }
 
 } // namespace ortc

@@ -12,10 +12,11 @@ namespace ortc {
 Value LoopEmitter::scalar(Value v) {
   Operation* op = v.getDefiningOp();
   if (op && isa<arith::ConstantOp>(op)) return b.clone(*op)->getResult(0);
-  if (dominatesHere(v)) return v; // of this function: a loop index, or something written before
+  if (dominatesHere(v)) return v;   // of this function: a loop index, or something written before
   if (op && outside.isInside(op)) { // index arithmetic that fusion moved into the kernel
     IRMapping map;
-    for (Value operand : op->getOperands()) map.map(operand, scalar(operand));
+    for (Value operand : op->getOperands())
+      map.map(operand, scalar(operand));
     return b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber());
   }
   return outside.scalar(v);
@@ -29,20 +30,26 @@ Value LoopEmitter::localSize(OpFoldResult size) {
 Sizes LoopEmitter::localSizes(Value tensor) {
   Sizes r;
   for (OpFoldResult s : getSizes(b, tensor)) {
-    if (constantSize(s)) r.push_back(s);
-    else r.push_back(localSize(s));
+    if (constantSize(s))
+      r.push_back(s);
+    else
+      r.push_back(localSize(s));
   }
   return r;
 }
 
-Value LoopEmitter::size(Value tensor, int64_t dim) { return localSize(getSize(b, tensor, dim)); }
+Value LoopEmitter::size(Value tensor, int64_t dim) {
+  return localSize(getSize(b, tensor, dim));
+}
 
 // ---- index arithmetic ----
 
 Value LoopEmitter::index(int64_t c) {
   return b.create<arith::ConstantIndexOp>(loc, c);
 }
-static std::optional<int64_t> constant(Value v) { return getConstantIntValue(v); }
+static std::optional<int64_t> constant(Value v) {
+  return getConstantIntValue(v);
+}
 
 Value LoopEmitter::add(Value x, Value y) {
   if (constant(x) == 0) return y;
@@ -70,8 +77,11 @@ Value LoopEmitter::mul(Value x, Value y) {
 }
 
 /// x = quotient * divisor + rest with 0 <= rest < divisor, when the form of x shows it.
-static bool splits(Value x, Value divisor, const llvm::DenseMap<Value, Value>& extents, Value& quotient, Value& rest) {
-  auto same = [](Value a, Value b) { return a == b || (constant(a) && constant(a) == constant(b)); };
+static bool splits(Value x, Value divisor, const llvm::DenseMap<Value, Value>& extents,
+                   Value& quotient, Value& rest) {
+  auto same = [](Value a, Value b) {
+    return a == b || (constant(a) && constant(a) == constant(b));
+  };
   auto isMultiple = [&](Value v) -> Value {
     if (auto m = v.getDefiningOp<arith::MulIOp>()) {
       if (same(m.getRhs(), divisor)) return m.getLhs();
@@ -81,7 +91,9 @@ static bool splits(Value x, Value divisor, const llvm::DenseMap<Value, Value>& e
   };
   auto below = [&](Value v) {
     auto it = extents.find(v);
-    if (it == extents.end()) return constant(v) && constant(divisor) && *constant(v) >= 0 && *constant(v) < *constant(divisor);
+    if (it == extents.end())
+      return constant(v) && constant(divisor) && *constant(v) >= 0 &&
+             *constant(v) < *constant(divisor);
     if (same(it->second, divisor)) return true;
     return constant(it->second) && constant(divisor) && *constant(it->second) <= *constant(divisor);
   };
@@ -119,19 +131,23 @@ Value LoopEmitter::rem(Value x, Value y) {
 
 // ---- where to write ----
 
-/// The block that encloses the insertion point, or that it is in, and in which `v` is already defined.
+/// The block that encloses the insertion point, or that it is in, and in which `v` is already
+/// defined.
 bool LoopEmitter::dominatesHere(Value v) {
   Block* home = v.getParentBlock();
-  for (Block* at = b.getInsertionBlock(); at; at = at->getParentOp() ? at->getParentOp()->getBlock() : nullptr)
+  for (Block* at = b.getInsertionBlock(); at;
+       at = at->getParentOp() ? at->getParentOp()->getBlock() : nullptr)
     if (at == home) {
-      // Inside of the block all that is written comes before the insertion point, or before the op that holds it.
+      // Inside of the block all that is written comes before the insertion point, or before the op
+      // that holds it.
       return true;
     }
   return false;
 }
 
 OpBuilder::InsertPoint LoopEmitter::hoistPoint(ValueRange values) {
-  // From the innermost block outwards, as long as no value is of that block and the block is a loop's.
+  // From the innermost block outwards, as long as no value is of that block and the block is a
+  // loop's.
   Block* block = b.getInsertionBlock();
   Block::iterator point = b.getInsertionPoint();
   while (llvm::none_of(values, [&](Value v) { return v.getParentBlock() == block; })) {
@@ -145,7 +161,9 @@ OpBuilder::InsertPoint LoopEmitter::hoistPoint(ValueRange values) {
 
 // ---- loops ----
 
-static Location axisLoc(OpBuilder& b, Location loc, StringRef axis) { return NameLoc::get(b.getStringAttr(axis), loc); }
+static Location axisLoc(OpBuilder& b, Location loc, StringRef axis) {
+  return NameLoc::get(b.getStringAttr(axis), loc);
+}
 
 Operation* LoopEmitter::loop(Value extent, StringRef axis, llvm::function_ref<void(Value)> body) {
   auto op = b.create<scf::ForOp>(axisLoc(b, loc, axis), index(0), extent, index(1));
@@ -156,23 +174,28 @@ Operation* LoopEmitter::loop(Value extent, StringRef axis, llvm::function_ref<vo
   return op;
 }
 
-Operation* LoopEmitter::parallel(ValueRange ends, ArrayRef<std::string> axes, llvm::function_ref<void(ValueRange)> body) {
+Operation* LoopEmitter::parallel(ValueRange ends, ArrayRef<std::string> axes,
+                                 llvm::function_ref<void(ValueRange)> body) {
   SmallVector<Value> lower(ends.size(), index(0)), step(ends.size(), index(1));
   auto op = b.create<scf::ParallelOp>(loc, lower, ends, step);
   SmallVector<Attribute> names;
-  for (const std::string& a : axes) names.push_back(b.getStringAttr(a));
+  for (const std::string& a : axes)
+    names.push_back(b.getStringAttr(a));
   op->setAttr("ortc.axes", b.getArrayAttr(names));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op.getBody()->getTerminator());
-  for (auto [iv, end] : llvm::zip(op.getInductionVars(), ends)) setExtent(iv, end);
+  for (auto [iv, end] : llvm::zip(op.getInductionVars(), ends))
+    setExtent(iv, end);
   body(op.getInductionVars());
   return op;
 }
 
-SmallVector<Value> LoopEmitter::reduce(ValueRange ends, ValueRange inits,
-                                       llvm::function_ref<SmallVector<Value>(ValueRange, ValueRange)> body) {
+SmallVector<Value>
+LoopEmitter::reduce(ValueRange ends, ValueRange inits,
+                    llvm::function_ref<SmallVector<Value>(ValueRange, ValueRange)> body) {
   SmallVector<Value> indices;
-  std::function<SmallVector<Value>(size_t, ValueRange)> nest = [&](size_t level, ValueRange carried) -> SmallVector<Value> {
+  std::function<SmallVector<Value>(size_t, ValueRange)> nest =
+      [&](size_t level, ValueRange carried) -> SmallVector<Value> {
     if (level == ends.size()) return body(indices, carried);
     if (constant(ends[level]) == 1) { // no loop for one turn
       indices.push_back(index(0));
@@ -180,7 +203,8 @@ SmallVector<Value> LoopEmitter::reduce(ValueRange ends, ValueRange inits,
       indices.pop_back();
       return r;
     }
-    auto op = b.create<scf::ForOp>(axisLoc(b, loc, "k" + std::to_string(level)), index(0), ends[level], index(1), carried);
+    auto op = b.create<scf::ForOp>(axisLoc(b, loc, "k" + std::to_string(level)), index(0),
+                                   ends[level], index(1), carried);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(op.getBody());
     setExtent(op.getInductionVar(), ends[level]);
@@ -194,7 +218,8 @@ SmallVector<Value> LoopEmitter::reduce(ValueRange ends, ValueRange inits,
   return nest(0, inits);
 }
 
-Value LoopEmitter::guarded(Value condition, llvm::function_ref<Value()> then, llvm::function_ref<Value()> otherwise) {
+Value LoopEmitter::guarded(Value condition, llvm::function_ref<Value()> then,
+                           llvm::function_ref<Value()> otherwise) {
   if (auto c = constant(condition)) return *c ? then() : otherwise();
   Region regions[2];
   Type type;
@@ -225,7 +250,9 @@ Value LoopEmitter::guarded(Value condition, llvm::function_ref<Value()> then, ll
 
 // ---- reading ----
 
-static bool sameIndex(Value x, Value y) { return x == y || (constant(x) && constant(x) == constant(y)); }
+static bool sameIndex(Value x, Value y) {
+  return x == y || (constant(x) && constant(x) == constant(y));
+}
 
 Value LoopEmitter::read(Value tensor, ValueRange indices) {
   for (auto& [at, value] : written[tensor])
@@ -238,17 +265,21 @@ Value LoopEmitter::read(Value tensor, ValueRange indices) {
 }
 
 Value LoopEmitter::linear(const Place& place, ValueRange indices) {
-  // Horner's form where the strides are products of sizes is what a person would write, but a plain sum of products
-  // shows the step of each loop; the printer factors it.
+  // Horner's form where the strides are products of sizes is what a person would write, but a plain
+  // sum of products shows the step of each loop; the printer factors it.
   Value sum = index(0);
   for (size_t d = 0; d < indices.size(); ++d) {
     bool merged = false;
     for (const Flat& f : flat) {
       size_t n = f.parts.size();
-      if (n < 2 || d + n > indices.size() || !std::equal(f.parts.begin(), f.parts.end(), indices.begin() + d)) continue;
+      if (n < 2 || d + n > indices.size() ||
+          !std::equal(f.parts.begin(), f.parts.end(), indices.begin() + d))
+        continue;
       bool dense = true;
       for (size_t k = 0; k + 1 < n; ++k)
-        dense &= constantSize(f.sizes[k]) == 1 || sameSize(place.strides[d + k], mulSizes(b, loc, place.strides[d + k + 1], f.sizes[k + 1]));
+        dense &= constantSize(f.sizes[k]) == 1 ||
+                 sameSize(place.strides[d + k],
+                          mulSizes(b, loc, place.strides[d + k + 1], f.sizes[k + 1]));
       if (!dense) continue;
       sum = add(sum, mul(f.whole, localSize(place.strides[d + n - 1])));
       d += n - 1;
@@ -270,7 +301,8 @@ Value LoopEmitter::compute(Value tensor, ValueRange indices) {
   Operation* op = tensor.getDefiningOp();
   // Shapes and values of a few bytes are written in place even when they stand outside.
   bool inPlace = isa_and_nonnull<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(op);
-  if (auto c = dyn_cast_or_null<arith::ConstantOp>(op)) inPlace = isa<SplatElementsAttr>(c.getValue());
+  if (auto c = dyn_cast_or_null<arith::ConstantOp>(op))
+    inPlace = isa<SplatElementsAttr>(c.getValue());
   if (!inPlace && (!op || !outside.isInside(op))) return load(outside.place(tensor), indices);
   Location before = loc;
   loc = op->getLoc();
@@ -278,14 +310,17 @@ Value LoopEmitter::compute(Value tensor, ValueRange indices) {
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
   if (auto g = dyn_cast<linalg::GenericOp>(op)) return generic(g, indices);
   if (auto fill = dyn_cast<linalg::FillOp>(op)) return scalar(fill.getInputs()[0]);
-  if (isa<tensor::EmptyOp>(op)) return b.create<arith::ConstantOp>(loc, b.getZeroAttr(element)); // never looked at
-  if (auto lowering = dyn_cast<ElementLowering>(op)) return lowering.elementAt(*this, cast<OpResult>(tensor).getResultNumber(), indices);
+  if (isa<tensor::EmptyOp>(op))
+    return b.create<arith::ConstantOp>(loc, b.getZeroAttr(element)); // never looked at
+  if (auto lowering = dyn_cast<ElementLowering>(op))
+    return lowering.elementAt(*this, cast<OpResult>(tensor).getResultNumber(), indices);
   if (auto c = dyn_cast<tensor::CastOp>(op)) return read(c.getSource(), indices);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     SmallVector<Value> at;
     auto dropped = slice.getDroppedDims();
     unsigned next = 0;
-    for (auto [d, offset, stride] : llvm::enumerate(slice.getMixedOffsets(), slice.getMixedStrides())) {
+    for (auto [d, offset, stride] :
+         llvm::enumerate(slice.getMixedOffsets(), slice.getMixedStrides())) {
       Value i = dropped.test(d) ? index(0) : indices[next++];
       at.push_back(add(localSize(offset), mul(i, localSize(stride))));
     }
@@ -297,11 +332,14 @@ Value LoopEmitter::compute(Value tensor, ValueRange indices) {
   if (auto elements = dyn_cast<tensor::FromElementsOp>(op)) {
     auto type = cast<RankedTensorType>(tensor.getType());
     Value linear = index(0);
-    for (auto [i, size] : llvm::zip(indices, type.getShape())) linear = add(mul(linear, index(size)), i);
+    for (auto [i, size] : llvm::zip(indices, type.getShape()))
+      linear = add(mul(linear, index(size)), i);
     if (auto c = ::ortc::constant(linear)) return scalar(elements.getElements()[*c]);
     Value v = scalar(elements.getElements().back());
     for (size_t k = elements.getElements().size() - 1; k-- > 0;)
-      v = b.create<arith::SelectOp>(loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, linear, index(k)), scalar(elements.getElements()[k]), v);
+      v = b.create<arith::SelectOp>(
+          loc, b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, linear, index(k)),
+          scalar(elements.getElements()[k]), v);
     return v;
   }
   op->emitError() << "no loops for '" << op->getName() << "' inside of a kernel";
@@ -330,7 +368,8 @@ Value LoopEmitter::generic(linalg::GenericOp op, ValueRange indices) {
   if (reduced.empty()) return body(op, loops, {});
   Value init = read(op.getDpsInits()[0], indices);
   return reduce(ends, init, [&](ValueRange at, ValueRange carried) -> SmallVector<Value> {
-    for (auto [l, v] : llvm::zip(reduced, at)) loops[l] = v;
+    for (auto [l, v] : llvm::zip(reduced, at))
+      loops[l] = v;
     return {body(op, loops, carried[0])};
   })[0];
 }
@@ -367,7 +406,8 @@ Value LoopEmitter::body(linalg::GenericOp op, ValueRange loops, Value carried) {
     }
     map.map(arg, read(operand.get(), at));
   }
-  for (Operation& inner : block.without_terminator()) clone(inner, map, loops);
+  for (Operation& inner : block.without_terminator())
+    clone(inner, map, loops);
   Value yielded = block.getTerminator()->getOperand(0);
   return map.contains(yielded) ? map.lookup(yielded) : scalar(yielded);
 }
@@ -380,14 +420,18 @@ void LoopEmitter::clone(Operation& op, IRMapping& map, ValueRange loops) {
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     SmallVector<Value> at;
-    for (Value v : extract.getIndices()) at.push_back(mapped(v));
+    for (Value v : extract.getIndices())
+      at.push_back(mapped(v));
     map.map(extract.getResult(), read(extract.getTensor(), at));
     return;
   }
   // Index arithmetic goes through the folding helpers, so that reads at simple places stay simple.
-  if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex() && op.getNumOperands() == 2 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
+  if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex() && op.getNumOperands() == 2 &&
+      isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
     Value x = mapped(op.getOperand(0)), y = mapped(op.getOperand(1));
-    map.map(op.getResult(0), isa<arith::AddIOp>(op) ? add(x, y) : isa<arith::SubIOp>(op) ? sub(x, y) : mul(x, y));
+    map.map(op.getResult(0), isa<arith::AddIOp>(op)   ? add(x, y)
+                             : isa<arith::SubIOp>(op) ? sub(x, y)
+                                                      : mul(x, y));
     return;
   }
   for (Value v : op.getOperands())
@@ -408,14 +452,16 @@ void LoopEmitter::clone(Operation& op, IRMapping& map, ValueRange loops) {
       OpBuilder::InsertionGuard guard(b);
       SmallVector<Location> locs(block.getNumArguments(), loc);
       Block* target = b.createBlock(&to, to.end(), block.getArgumentTypes(), locs);
-      for (auto [x, y] : llvm::zip(block.getArguments(), target->getArguments())) map.map(x, y);
+      for (auto [x, y] : llvm::zip(block.getArguments(), target->getArguments()))
+        map.map(x, y);
       for (Operation& inner : block) {
         b.setInsertionPointToEnd(target);
         clone(inner, map, loops);
       }
     }
   }
-  for (auto [x, y] : llvm::zip(op.getResults(), copy->getResults())) map.map(x, y);
+  for (auto [x, y] : llvm::zip(op.getResults(), copy->getResults()))
+    map.map(x, y);
 }
 
 } // namespace ortc

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes tensor IR as scalar code: a tensor that has a place in memory is loaded, any other is written in place, at the
-// index where it is read. This is what makes every op run on every target, and what fuses: pad, gather, concat, resize,
-// softmax and the rest end up inside of the loop that needs them.
+// Writes tensor IR as scalar code: a tensor that has a place in memory is loaded, any other is
+// written in place, at the index where it is read. This is what makes every op run on every target,
+// and what fuses: pad, gather, concat, resize, softmax and the rest end up inside of the loop that
+// needs them.
 //
-// What depends only on outer loops is written before the inner ones (but never out of a guard, since it may not be
-// readable there), once.
+// What depends only on outer loops is written before the inner ones (but never out of a guard,
+// since it may not be readable there), once.
 #pragma once
 #include "compiler/ir/ElementEmitter.h"
 #include "compiler/ir/Sizes.h"
@@ -13,8 +14,8 @@
 
 namespace ortc {
 
-/// Where a tensor lies: a one-dimensional buffer, and the distance in elements between neighbours along each dim. The
-/// strides are values of the enclosing function, or constants.
+/// Where a tensor lies: a one-dimensional buffer, and the distance in elements between neighbours
+/// along each dim. The strides are values of the enclosing function, or constants.
 struct Place {
   mlir::Value buffer;
   Sizes strides;
@@ -25,7 +26,8 @@ public:
   /// What the kernel needs from outside becomes arguments of its function when it is first needed.
   struct Outside {
     virtual ~Outside() = default;
-    /// The argument for a scalar (an index, mostly) or a tensor (a memref) of the enclosing function.
+    /// The argument for a scalar (an index, mostly) or a tensor (a memref) of the enclosing
+    /// function.
     virtual mlir::Value scalar(mlir::Value outer) = 0;
     virtual Place place(mlir::Value tensor) = 0;
     virtual bool isInside(mlir::Operation* op) = 0;
@@ -42,19 +44,23 @@ public:
   mlir::Value localSize(mlir::OpFoldResult size);
 
   /// scf.for over [0, extent); names the axis. `body` writes the inside.
-  mlir::Operation* loop(mlir::Value extent, llvm::StringRef axis, llvm::function_ref<void(mlir::Value iv)> body);
+  mlir::Operation* loop(mlir::Value extent, llvm::StringRef axis,
+                        llvm::function_ref<void(mlir::Value iv)> body);
   /// scf.parallel over all extents at once.
-  mlir::Operation* parallel(mlir::ValueRange extents, llvm::ArrayRef<std::string> axes, llvm::function_ref<void(mlir::ValueRange ivs)> body);
+  mlir::Operation* parallel(mlir::ValueRange extents, llvm::ArrayRef<std::string> axes,
+                            llvm::function_ref<void(mlir::ValueRange ivs)> body);
   /// Tells the emitter that 0 <= iv < extent.
   void setExtent(mlir::Value iv, mlir::Value extent) { extents[iv] = extent; }
 
-  /// Says that `tensor[indices]` is `value`: the accumulator that a kernel template hands to its epilogue.
+  /// Says that `tensor[indices]` is `value`: the accumulator that a kernel template hands to its
+  /// epilogue.
   void setWritten(mlir::Value tensor, mlir::ValueRange indices, mlir::Value value) {
     written[tensor].push_back({llvm::SmallVector<mlir::Value>(indices), value});
   }
-  /// Says that `parts` are the indices of `whole` in dims of these sizes, row-major: places that are dense along them
-  /// are then addressed by `whole` alone.
-  void setFlat(mlir::ValueRange parts, mlir::Value whole, llvm::ArrayRef<mlir::OpFoldResult> sizes) {
+  /// Says that `parts` are the indices of `whole` in dims of these sizes, row-major: places that
+  /// are dense along them are then addressed by `whole` alone.
+  void setFlat(mlir::ValueRange parts, mlir::Value whole,
+               llvm::ArrayRef<mlir::OpFoldResult> sizes) {
     flat.push_back({llvm::SmallVector<mlir::Value>(parts), whole, Sizes(sizes)});
   }
 
@@ -73,7 +79,8 @@ public:
   mlir::Value rem(mlir::Value x, mlir::Value y) override;
   llvm::SmallVector<mlir::Value>
   reduce(mlir::ValueRange extents, mlir::ValueRange inits,
-         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange, mlir::ValueRange)> body) override;
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange, mlir::ValueRange)>
+             body) override;
   mlir::Value guarded(mlir::Value condition, llvm::function_ref<mlir::Value()> then,
                       llvm::function_ref<mlir::Value()> otherwise) override;
 
@@ -89,7 +96,9 @@ private:
   llvm::SmallVector<Flat> flat;
   mlir::Value linear(const Place& place, mlir::ValueRange indices);
   // What was written for tensor[indices], to be found again where it dominates.
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>> written;
+  llvm::DenseMap<mlir::Value,
+                 llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>>
+      written;
 
   mlir::Value compute(mlir::Value tensor, mlir::ValueRange indices);
   mlir::Value generic(mlir::linalg::GenericOp op, mlir::ValueRange indices);

@@ -2,11 +2,11 @@
 #include "compiler/lower/LowerKernel.h"
 #include "compiler/lower/Vectorise.h"
 #include "compiler/support/Names.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/CSE.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -16,17 +16,20 @@ std::string wishName(Value value) {
   if (auto dim = value.getDefiningOp<DimOp>()) return dim.getName().str();
   if (auto arg = dyn_cast<BlockArgument>(value))
     if (auto function = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp()))
-      if (auto name = function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "ortc.name")) return name.getValue().str();
+      if (auto name = function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "ortc.name"))
+        return name.getValue().str();
   std::string found;
   value.getLoc()->walk([&](Location l) {
     if (auto name = dyn_cast<NameLoc>(l); name && found.empty()) found = name.getName().str();
     return WalkResult::advance();
   });
   // "node '/fc1/Gemm' (Gemm, opset 13)" and "initializer 'w'": what stands between the first quotes
-  size_t open = found.find('\''), close = open == std::string::npos ? open : found.find('\'', open + 1);
+  size_t open = found.find('\''),
+         close = open == std::string::npos ? open : found.find('\'', open + 1);
   if (close != std::string::npos) return found.substr(open + 1, close - open - 1);
   // Folding moves constants and forgets where they came from; what they are used for says enough.
-  if (auto constant = value.getDefiningOp<arith::ConstantOp>(); constant && isa<TensorType>(value.getType())) {
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>();
+      constant && isa<TensorType>(value.getType())) {
     if (value.use_empty()) return "w"; // packed for one kernel
     for (Operation* user : value.getUsers()) {
       if (isa<ContractOp, ConvOp>(user)) return "w";
@@ -56,20 +59,24 @@ static SmallVector<StringAttr> nodesOf(KernelOp kernel) {
     });
   };
   kernel.getBody().walk([&](Operation* op) {
-    if (op->getNumResults() && isa<TensorType>(op->getResult(0).getType()) && !isa<tensor::EmptyOp, linalg::FillOp, arith::ConstantOp>(op)) add(op);
+    if (op->getNumResults() && isa<TensorType>(op->getResult(0).getType()) &&
+        !isa<tensor::EmptyOp, linalg::FillOp, arith::ConstantOp>(op))
+      add(op);
   });
   if (nodes.empty()) add(kernel);
   return nodes;
 }
 
-/// "fc1_gemm_relu" for nodes '/fc1/Gemm' (Gemm) and '/fc1/Relu' (Relu): where the first node is in the model, and what
-/// is computed. Equal kernels of other nodes share the function, so the name is that of the first.
+/// "fc1_gemm_relu" for nodes '/fc1/Gemm' (Gemm) and '/fc1/Relu' (Relu): where the first node is in
+/// the model, and what is computed. Equal kernels of other nodes share the function, so the name is
+/// that of the first.
 static std::string functionName(KernelOp kernel) {
   std::string place, operators;
   unsigned count = 0;
   for (StringAttr node : nodesOf(kernel)) {
     StringRef text = node.getValue();
-    StringRef type = text.rsplit('(').second.take_until([](char c) { return c == ',' || c == ')'; });
+    StringRef type =
+        text.rsplit('(').second.take_until([](char c) { return c == ',' || c == ')'; });
     if (size_t dot = type.rfind('.'); dot != StringRef::npos) type = type.drop_front(dot + 1);
     if (count == 0 && text.consume_front("node '")) {
       StringRef name = text.take_until([](char c) { return c == '\''; });
@@ -88,13 +95,16 @@ static std::string functionName(KernelOp kernel) {
 }
 
 static MemRefType bufferType(Value tensor) {
-  return MemRefType::get({ShapedType::kDynamic}, cast<RankedTensorType>(tensor.getType()).getElementType());
+  return MemRefType::get({ShapedType::kDynamic},
+                         cast<RankedTensorType>(tensor.getType()).getElementType());
 }
 
 KernelWriter::KernelWriter(KernelOp kernel, ModuleOp module, std::function<Sizes(Value)> strides)
-    : builder(kernel.getContext()), emitter(builder, kernel.getLoc(), *this), kernel(kernel), stridesOf(std::move(strides)) {
+    : builder(kernel.getContext()), emitter(builder, kernel.getLoc(), *this), kernel(kernel),
+      stridesOf(std::move(strides)) {
   builder.setInsertionPointToEnd(module.getBody());
-  function = builder.create<func::FuncOp>(kernel.getLoc(), functionName(kernel), builder.getFunctionType({}, {}));
+  function = builder.create<func::FuncOp>(kernel.getLoc(), functionName(kernel),
+                                          builder.getFunctionType({}, {}));
   function.setPrivate();
   function->setAttr("ortc.kernel", builder.getUnitAttr());
   Block* entry = function.addEntryBlock();
@@ -114,15 +124,17 @@ Value KernelWriter::scalar(Value outer) {
 Place KernelWriter::place(Value tensor) {
   for (auto& [from, to] : inputArgs)
     if (from == tensor) return {to, stridesOf(tensor)};
-  Value arg = function.front().insertArgument(static_cast<unsigned>(inputArgs.size()), bufferType(tensor), tensor.getLoc());
+  Value arg = function.front().insertArgument(static_cast<unsigned>(inputArgs.size()),
+                                              bufferType(tensor), tensor.getLoc());
   inputArgs.push_back({tensor, arg});
   return {arg, stridesOf(tensor)};
 }
 
 Value KernelWriter::workspace() {
   if (!workspaceArg)
-    workspaceArg = function.front().insertArgument(static_cast<unsigned>(inputArgs.size() + results.size()),
-                                                   MemRefType::get({ShapedType::kDynamic}, builder.getF32Type()), kernel.getLoc());
+    workspaceArg = function.front().insertArgument(
+        static_cast<unsigned>(inputArgs.size() + results.size()),
+        MemRefType::get({ShapedType::kDynamic}, builder.getF32Type()), kernel.getLoc());
   return workspaceArg;
 }
 
@@ -134,8 +146,10 @@ LoweredKernel KernelWriter::finish() {
   }
   function.setFunctionType(builder.getFunctionType(entry.getArgumentTypes(), {}));
   LoweredKernel r{function, {}, {}, static_cast<bool>(workspaceArg)};
-  for (auto& [from, to] : inputArgs) r.inputs.push_back(from);
-  for (auto& [from, to] : scalarArgs) r.scalars.push_back(from);
+  for (auto& [from, to] : inputArgs)
+    r.inputs.push_back(from);
+  for (auto& [from, to] : scalarArgs)
+    r.scalars.push_back(from);
   SmallVector<Value> outer(r.inputs);
   outer.append(kernel.getResults().begin(), kernel.getResults().end());
   if (workspaceArg) outer.push_back({});
@@ -145,11 +159,14 @@ LoweredKernel KernelWriter::finish() {
       function.setArgAttr(i, "ortc.name", builder.getStringAttr("workspace"));
       continue;
     }
-    std::string name = wishName(i >= r.inputs.size() && i < r.inputs.size() + kernel.getNumResults() ? kernel.yielded()[i - r.inputs.size()] : v);
+    std::string name = wishName(i >= r.inputs.size() && i < r.inputs.size() + kernel.getNumResults()
+                                    ? kernel.yielded()[i - r.inputs.size()]
+                                    : v);
     function.setArgAttr(i, "ortc.name", builder.getStringAttr(name));
   }
   SmallVector<Attribute> nodes;
-  for (StringAttr node : nodesOf(kernel)) nodes.push_back(node);
+  for (StringAttr node : nodesOf(kernel))
+    nodes.push_back(node);
   function->setAttr("ortc.nodes", builder.getArrayAttr(nodes));
   if (kernel.getChoiceAttr()) function->setAttr("ortc.choice", kernel.getChoiceAttr());
   return r;
@@ -161,19 +178,22 @@ LogicalResult tidyKernel(func::FuncOp function) {
   eliminateCommonSubExpressions(rewriter, dominance, function);
   GreedyRewriteConfig config;
   RewritePatternSet none(function.getContext());
-  (void)applyPatternsAndFoldGreedily(function, std::move(none), config); // folds and removes what is dead
+  (void)applyPatternsAndFoldGreedily(function, std::move(none),
+                                     config); // folds and removes what is dead
   DominanceInfo again(function);
   eliminateCommonSubExpressions(rewriter, again, function);
   return mlir::verify(function);
 }
 
-FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Schedule& schedule, StridesOf stridesOf) {
+FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Schedule& schedule,
+                                     StridesOf stridesOf) {
   KernelWriter writer(kernel, module, stridesOf);
   LoopEmitter& e = writer.emitter;
   Value root = kernel.yielded()[0];
   Sizes sizes = getSizes(writer.builder, root);
   SmallVector<Value> extents;
-  for (OpFoldResult s : sizes) extents.push_back(e.localSize(s));
+  for (OpFoldResult s : sizes)
+    extents.push_back(e.localSize(s));
   SmallVector<Value> indices;
   auto store = [&] {
     for (auto [i, v] : llvm::enumerate(kernel.yielded())) {
@@ -197,7 +217,8 @@ FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Sch
   SmallVector<Value> spread;
   SmallVector<std::string> axes;
   size_t d = 0;
-  int64_t want = schedule.parallelLoops < 0 ? static_cast<int64_t>(extents.size()) : schedule.parallelLoops;
+  int64_t want =
+      schedule.parallelLoops < 0 ? static_cast<int64_t>(extents.size()) : schedule.parallelLoops;
   for (; d < extents.size() && static_cast<int64_t>(spread.size()) < want; ++d) {
     if (constantSize(sizes[d]) == 1) {
       indices.push_back(e.index(0));

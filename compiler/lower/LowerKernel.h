@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // One kernel of tensor IR to one function of loops over memory.
 #pragma once
-#include "compiler/ops/AllOps.h"
 #include "compiler/lower/LoopEmitter.h"
+#include "compiler/ops/AllOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace ortc {
 
-/// How the loops of a kernel are spread and widened; a target's schedule, read from the kernel's attribute.
+/// How the loops of a kernel are spread and widened; a target's schedule, read from the kernel's
+/// attribute.
 struct Schedule {
   /// Outer loops that become one scf.parallel; -1: all (GPU: one thread per element).
   int64_t parallelLoops = 0;
@@ -25,15 +26,19 @@ struct LoweredKernel {
 /// Tells the strides of the place that a tensor of the enclosing function has.
 using StridesOf = llvm::function_ref<Sizes(mlir::Value tensor)>;
 
-/// Arguments of the function: inputs in order of first use, results, scalars. Tensors come as one-dimensional buffers
-/// (memref<?xT>) that begin at their first element; what is known of sizes and strides is in the code. Made in `module` under a name that is
-/// unique in it. A catalogue kernel (choice) is written by `lowerChoice` of the target instead.
-mlir::FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, mlir::ModuleOp module, const Schedule& schedule, StridesOf stridesOf);
+/// Arguments of the function: inputs in order of first use, results, scalars. Tensors come as
+/// one-dimensional buffers (memref<?xT>) that begin at their first element; what is known of sizes
+/// and strides is in the code. Made in `module` under a name that is unique in it. A catalogue
+/// kernel (choice) is written by `lowerChoice` of the target instead.
+mlir::FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, mlir::ModuleOp module,
+                                           const Schedule& schedule, StridesOf stridesOf);
 
-/// Removes doubles, what folding left behind and what nothing uses; then verifies. Every kernel function goes through it.
+/// Removes doubles, what folding left behind and what nothing uses; then verifies. Every kernel
+/// function goes through it.
 mlir::LogicalResult tidyKernel(mlir::func::FuncOp function);
 
-/// The arguments of a kernel function that is being written; also used by targets that write catalogue kernels.
+/// The arguments of a kernel function that is being written; also used by targets that write
+/// catalogue kernels.
 class KernelWriter final : public LoopEmitter::Outside {
 public:
   KernelWriter(KernelOp kernel, mlir::ModuleOp module, std::function<Sizes(mlir::Value)> stridesOf);
@@ -42,7 +47,8 @@ public:
   bool isInside(mlir::Operation* op) override { return kernel->isProperAncestor(op); }
   /// The place of result i.
   const Place& result(unsigned i) { return results[i]; }
-  /// Memory that only this kernel uses (ProgramOptions::workspace says how much): an argument after the results.
+  /// Memory that only this kernel uses (ProgramOptions::workspace says how much): an argument after
+  /// the results.
   mlir::Value workspace();
   LoweredKernel finish();
 
@@ -58,7 +64,8 @@ private:
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> inputArgs, scalarArgs;
 };
 
-/// A name for what a value holds, from its op's node or dim: "batch", "conv1". Not unique, not yet legal C++.
+/// A name for what a value holds, from its op's node or dim: "batch", "conv1". Not unique, not yet
+/// legal C++.
 std::string wishName(mlir::Value value);
 
 } // namespace ortc

@@ -4,7 +4,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace ortc {
-/// Rewrites the loops of a kernel function so that `lanes` elements are done at a time. Which loop of a nest: the
-/// outermost along which every access is to neighbours or to one place. Loops that cannot be are left as they are.
+/// Rewrites the loops of a kernel function so that `lanes` elements are done at a time. Which loop
+/// of a nest: the outermost along which every access is to neighbours or to one place. Loops that
+/// cannot be are left as they are.
 void vectoriseLoops(mlir::func::FuncOp function, int64_t lanes);
 } // namespace ortc

@@ -10,12 +10,17 @@ namespace ortc::opdef {
 
 static std::vector<OpFoldResult> raw(ArrayRef<Size> sizes) {
   std::vector<OpFoldResult> r;
-  for (Size s : sizes) r.push_back(s.v);
+  for (Size s : sizes)
+    r.push_back(s.v);
   return r;
 }
-static bool unsignedOf(DType t) { return (isInteger(t) && !isSignedInteger(t)) || t == DType::Bool; }
+static bool unsignedOf(DType t) {
+  return (isInteger(t) && !isSignedInteger(t)) || t == DType::Bool;
+}
 
-Tensor NodeBuilder::made(Value value, DType dtype) { return {graph.simplify(value), dtype}; }
+Tensor NodeBuilder::made(Value value, DType dtype) {
+  return {graph.simplify(value), dtype};
+}
 
 Type NodeBuilder::typeOf(DType dtype) {
   switch (dtype) {
@@ -40,7 +45,9 @@ Type NodeBuilder::typeOf(DType dtype) {
 // ---- constants ----
 
 Tensor NodeBuilder::constant(const HostTensor& value, DType dtype) {
-  return {b.create<arith::ConstantOp>(loc, toAttribute(value, node.name.empty() ? "constant" : node.name)), dtype};
+  return {b.create<arith::ConstantOp>(
+              loc, toAttribute(value, node.name.empty() ? "constant" : node.name)),
+          dtype};
 }
 
 Tensor NodeBuilder::constant(const TensorData& data) {
@@ -64,7 +71,8 @@ Tensor NodeBuilder::constant(const TensorData& data) {
 
 Tensor NodeBuilder::ints(ArrayRef<int64_t> values, DType dtype) {
   HostTensor t(typeOf(dtype), {static_cast<int64_t>(values.size())});
-  for (auto [i, v] : llvm::enumerate(values)) t.setInt(i, v);
+  for (auto [i, v] : llvm::enumerate(values))
+    t.setInt(i, v);
   return constant(t, dtype);
 }
 
@@ -80,18 +88,22 @@ Tensor NodeBuilder::fromSizes(ArrayRef<Size> list, DType dtype) {
     if (s.constant()) constants.push_back(*s.constant());
   if (constants.size() == list.size()) return ints(constants, dtype);
   SmallVector<Value> elements;
-  for (Size s : list) elements.push_back(cast({this, sizeValue(b, loc, s.v), false}, dtype).v);
+  for (Size s : list)
+    elements.push_back(cast({this, sizeValue(b, loc, s.v), false}, dtype).v);
   auto type = RankedTensorType::get({static_cast<int64_t>(list.size())}, typeOf(dtype));
   return {b.create<tensor::FromElementsOp>(loc, type, elements), dtype};
 }
 
 // ---- maps ----
 
-Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) { return createEmpty(b, loc, raw(shape), elementType); }
+Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) {
+  return createEmpty(b, loc, raw(shape), elementType);
+}
 
 std::vector<Size> NodeBuilder::broadcastShapes(ArrayRef<Tensor> xs) {
   int64_t rank = 0;
-  for (Tensor x : xs) rank = std::max(rank, x.rank());
+  for (Tensor x : xs)
+    rank = std::max(rank, x.rank());
   std::vector<Size> r(rank, size(1));
   for (Tensor x : xs) {
     std::vector<Size> s = sizes(x);
@@ -104,28 +116,35 @@ std::vector<Size> NodeBuilder::broadcastShapes(ArrayRef<Tensor> xs) {
         continue;
       }
       if (in.constant() && out.constant())
-        error("shapes do not broadcast: {} and {} on axis {} from the right", *out.constant(), *in.constant(), x.rank() - i);
-      // Two sizes of which at least one is free: they must be equal, or one of them is 1, which only a run can tell.
-      // A constant other than 1 is what the other must be (or 1); two free ones are taken to be equal where neither
-      // can be 1, and else the larger is the size.
-      if (in.constant()) out = in;
-      else if (!out.constant()) out = max(out, in);
+        error("shapes do not broadcast: {} and {} on axis {} from the right", *out.constant(),
+              *in.constant(), x.rank() - i);
+      // Two sizes of which at least one is free: they must be equal, or one of them is 1, which
+      // only a run can tell. A constant other than 1 is what the other must be (or 1); two free
+      // ones are taken to be equal where neither can be 1, and else the larger is the size.
+      if (in.constant())
+        out = in;
+      else if (!out.constant())
+        out = max(out, in);
     }
   }
   return r;
 }
 
 /// Moves a half-built body: creates a linalg.generic around a block that `fill` writes.
-static linalg::GenericOp makeGeneric(NodeBuilder& n, ValueRange ins, Value init, ArrayRef<AffineMap> maps,
+static linalg::GenericOp makeGeneric(NodeBuilder& n, ValueRange ins, Value init,
+                                     ArrayRef<AffineMap> maps,
                                      ArrayRef<utils::IteratorType> iterators,
                                      llvm::function_ref<Value(ValueRange)> fill) {
   OpBuilder& b = n.b;
-  auto op = b.create<linalg::GenericOp>(n.loc, TypeRange{init.getType()}, ins, ValueRange{init}, maps, iterators);
+  auto op = b.create<linalg::GenericOp>(n.loc, TypeRange{init.getType()}, ins, ValueRange{init},
+                                        maps, iterators);
   OpBuilder::InsertionGuard guard(b);
   SmallVector<Type> types;
-  for (Value v : ins) types.push_back(getElementTypeOrSelf(v.getType()));
+  for (Value v : ins)
+    types.push_back(getElementTypeOrSelf(v.getType()));
   types.push_back(getElementTypeOrSelf(init.getType()));
-  Block* block = b.createBlock(&op.getRegion(), {}, types, SmallVector<Location>(types.size(), n.loc));
+  Block* block =
+      b.createBlock(&op.getRegion(), {}, types, SmallVector<Location>(types.size(), n.loc));
   Value result = fill(block->getArguments());
   b.create<linalg::YieldOp>(n.loc, result);
   return op;
@@ -148,37 +167,47 @@ Tensor NodeBuilder::map(ArrayRef<Tensor> xs, DType result, Body body) {
     }
     if (!certain) {
       x = broadcastTo(x, std::vector<Size>(shape.end() - x.rank(), shape.end()));
-      for (int64_t i = 0; i < x.rank(); ++i) exprs[i] = b.getAffineDimExpr(rank - x.rank() + i);
+      for (int64_t i = 0; i < x.rank(); ++i)
+        exprs[i] = b.getAffineDimExpr(rank - x.rank() + i);
     }
     maps.push_back(AffineMap::get(rank, 0, exprs, b.getContext()));
     ins.push_back(x.value);
   }
   maps.push_back(b.getMultiDimIdentityMap(rank));
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-  auto op = makeGeneric(*this, ins, empty(shape, typeOf(result)), maps, iterators, [&](ValueRange args) {
-    SmallVector<Scalar> scalars;
-    for (auto [x, a] : llvm::zip(xs, args)) scalars.push_back({this, a, unsignedOf(x.dtype)});
-    return body(scalars).v;
-  });
+  auto op =
+      makeGeneric(*this, ins, empty(shape, typeOf(result)), maps, iterators, [&](ValueRange args) {
+        SmallVector<Scalar> scalars;
+        for (auto [x, a] : llvm::zip(xs, args))
+          scalars.push_back({this, a, unsignedOf(x.dtype)});
+        return body(scalars).v;
+      });
   return made(op.getResult(0), result);
 }
-Tensor NodeBuilder::map(Tensor x, llvm::function_ref<Scalar(Scalar)> body) { return map(x, x.dtype, body); }
+Tensor NodeBuilder::map(Tensor x, llvm::function_ref<Scalar(Scalar)> body) {
+  return map(x, x.dtype, body);
+}
 Tensor NodeBuilder::map(Tensor x, DType result, llvm::function_ref<Scalar(Scalar)> body) {
   return map(ArrayRef<Tensor>(x), result, [&](ArrayRef<Scalar> s) { return body(s[0]); });
 }
-Tensor NodeBuilder::map(Tensor x, Tensor y, llvm::function_ref<Scalar(Scalar, Scalar)> body) { return map(x, y, x.dtype, body); }
-Tensor NodeBuilder::map(Tensor x, Tensor y, DType result, llvm::function_ref<Scalar(Scalar, Scalar)> body) {
+Tensor NodeBuilder::map(Tensor x, Tensor y, llvm::function_ref<Scalar(Scalar, Scalar)> body) {
+  return map(x, y, x.dtype, body);
+}
+Tensor NodeBuilder::map(Tensor x, Tensor y, DType result,
+                        llvm::function_ref<Scalar(Scalar, Scalar)> body) {
   return map({x, y}, result, [&](ArrayRef<Scalar> s) { return body(s[0], s[1]); });
 }
 
 Tensor NodeBuilder::generate(ArrayRef<Size> shape, DType result, Body body) {
   int64_t rank = shape.size();
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-  auto op = makeGeneric(*this, {}, empty(shape, typeOf(result)), {b.getMultiDimIdentityMap(rank)}, iterators, [&](ValueRange) {
-    SmallVector<Scalar> indices;
-    for (int64_t d = 0; d < rank; ++d) indices.push_back({this, b.create<linalg::IndexOp>(loc, d), false});
-    return body(indices).v;
-  });
+  auto op = makeGeneric(*this, {}, empty(shape, typeOf(result)), {b.getMultiDimIdentityMap(rank)},
+                        iterators, [&](ValueRange) {
+                          SmallVector<Scalar> indices;
+                          for (int64_t d = 0; d < rank; ++d)
+                            indices.push_back({this, b.create<linalg::IndexOp>(loc, d), false});
+                          return body(indices).v;
+                        });
   return made(op.getResult(0), result);
 }
 
@@ -188,20 +217,25 @@ static Value filled(NodeBuilder& n, ArrayRef<Size> shape, DType dtype, double in
   return n.b.create<linalg::FillOp>(n.loc, v, n.empty(shape, type)).getResult(0);
 }
 
-Tensor NodeBuilder::generateReduce(ArrayRef<Size> shape, ArrayRef<Size> window, DType result, double init,
+Tensor NodeBuilder::generateReduce(ArrayRef<Size> shape, ArrayRef<Size> window, DType result,
+                                   double init,
                                    llvm::function_ref<Scalar(ArrayRef<Scalar>, Scalar)> body) {
   int64_t outer = shape.size(), all = outer + window.size();
   SmallVector<utils::IteratorType> iterators(outer, utils::IteratorType::parallel);
   iterators.append(window.size(), utils::IteratorType::reduction);
   SmallVector<AffineExpr> out, win;
-  for (int64_t d = 0; d < all; ++d) (d < outer ? out : win).push_back(b.getAffineDimExpr(d));
-  SmallVector<AffineMap> maps{AffineMap::get(all, 0, win, b.getContext()), AffineMap::get(all, 0, out, b.getContext())};
+  for (int64_t d = 0; d < all; ++d)
+    (d < outer ? out : win).push_back(b.getAffineDimExpr(d));
+  SmallVector<AffineMap> maps{AffineMap::get(all, 0, win, b.getContext()),
+                              AffineMap::get(all, 0, out, b.getContext())};
   Value windowShape = empty(window, b.getI1Type()); // carries the extents only
-  auto op = makeGeneric(*this, windowShape, filled(*this, shape, result, init), maps, iterators, [&](ValueRange args) {
-    SmallVector<Scalar> indices;
-    for (int64_t d = 0; d < all; ++d) indices.push_back({this, b.create<linalg::IndexOp>(loc, d), false});
-    return body(indices, {this, args[1], unsignedOf(result)}).v;
-  });
+  auto op = makeGeneric(*this, windowShape, filled(*this, shape, result, init), maps, iterators,
+                        [&](ValueRange args) {
+                          SmallVector<Scalar> indices;
+                          for (int64_t d = 0; d < all; ++d)
+                            indices.push_back({this, b.create<linalg::IndexOp>(loc, d), false});
+                          return body(indices, {this, args[1], unsignedOf(result)}).v;
+                        });
   return made(op.getResult(0), result);
 }
 
@@ -219,11 +253,13 @@ Tensor NodeBuilder::reduce(Tensor x, ArrayRef<int64_t> axes, bool keepDims, doub
     kept.push_back(in[d]);
     exprs.push_back(b.getAffineDimExpr(d));
   }
-  SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(rank), AffineMap::get(rank, 0, exprs, b.getContext())};
-  auto op = makeGeneric(*this, x.value, filled(*this, kept, x.dtype, init), maps, iterators, [&](ValueRange args) {
-    bool isUnsigned = unsignedOf(x.dtype);
-    return body({this, args[1], isUnsigned}, {this, args[0], isUnsigned}).v;
-  });
+  SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(rank),
+                              AffineMap::get(rank, 0, exprs, b.getContext())};
+  auto op = makeGeneric(*this, x.value, filled(*this, kept, x.dtype, init), maps, iterators,
+                        [&](ValueRange args) {
+                          bool isUnsigned = unsignedOf(x.dtype);
+                          return body({this, args[1], isUnsigned}, {this, args[0], isUnsigned}).v;
+                        });
   Tensor r = made(op.getResult(0), x.dtype);
   return keepDims ? reshape(r, withOnes) : r;
 }
@@ -232,46 +268,61 @@ Tensor NodeBuilder::reduce(Tensor x, ArrayRef<int64_t> axes, bool keepDims, doub
 
 Scalar NodeBuilder::at(Tensor t, ArrayRef<Scalar> indices) {
   SmallVector<Value> idx;
-  for (Scalar i : indices) idx.push_back(toIndex(i).v);
+  for (Scalar i : indices)
+    idx.push_back(toIndex(i).v);
   return {this, b.create<tensor::ExtractOp>(loc, t.value, idx), unsignedOf(t.dtype)};
 }
 Scalar NodeBuilder::atOr(Tensor t, ArrayRef<Scalar> indices, Scalar inside, double otherwise) {
-  return ifElse(inside, [&] { return at(t, indices); }, [&] { return literal(otherwise, t.elementType(), unsignedOf(t.dtype)); });
+  return ifElse(
+      inside, [&] { return at(t, indices); },
+      [&] { return literal(otherwise, t.elementType(), unsignedOf(t.dtype)); });
 }
 
 // ---- structure ----
 
 Tensor NodeBuilder::reshape(Tensor x, ArrayRef<Size> shape) {
   std::vector<Size> from = sizes(x);
-  if (from.size() == shape.size() && llvm::all_of(llvm::zip(from, shape), [](auto p) { return same(std::get<0>(p), std::get<1>(p)); })) return x;
+  if (from.size() == shape.size() && llvm::all_of(llvm::zip(from, shape), [](auto p) {
+        return same(std::get<0>(p), std::get<1>(p));
+      }))
+    return x;
   Value init = empty(shape, x.elementType());
   return made(b.createOrFold<ReshapeOp>(loc, init.getType(), x.value, init), x.dtype);
 }
 
 Tensor NodeBuilder::transpose(Tensor x, ArrayRef<int64_t> permutation) {
   std::vector<Size> in = sizes(x), out;
-  for (int64_t p : permutation) out.push_back(in[p]);
-  if (llvm::all_of(llvm::enumerate(permutation), [](auto p) { return static_cast<int64_t>(p.index()) == p.value(); })) return x;
+  for (int64_t p : permutation)
+    out.push_back(in[p]);
+  if (llvm::all_of(llvm::enumerate(permutation),
+                   [](auto p) { return static_cast<int64_t>(p.index()) == p.value(); }))
+    return x;
   int64_t rank = x.rank();
   // loop d runs over output dim d, which is input dim permutation[d]
   SmallVector<AffineExpr> read(rank);
-  for (int64_t d = 0; d < rank; ++d) read[permutation[d]] = b.getAffineDimExpr(d);
+  for (int64_t d = 0; d < rank; ++d)
+    read[permutation[d]] = b.getAffineDimExpr(d);
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-  auto op = makeGeneric(*this, x.value, empty(out, x.elementType()), {AffineMap::get(rank, 0, read, b.getContext()), b.getMultiDimIdentityMap(rank)},
-                        iterators, [&](ValueRange args) { return args[0]; });
+  auto op =
+      makeGeneric(*this, x.value, empty(out, x.elementType()),
+                  {AffineMap::get(rank, 0, read, b.getContext()), b.getMultiDimIdentityMap(rank)},
+                  iterators, [&](ValueRange args) { return args[0]; });
   return made(op.getResult(0), x.dtype);
 }
 
 Tensor NodeBuilder::broadcastTo(Tensor x, ArrayRef<Size> shape) {
   std::vector<Size> in = sizes(x);
   int64_t rank = shape.size(), lead = rank - x.rank();
-  if (lead == 0 && llvm::all_of(llvm::zip(in, shape), [](auto p) { return same(std::get<0>(p), std::get<1>(p)); })) return x;
+  if (lead == 0 && llvm::all_of(llvm::zip(in, shape),
+                                [](auto p) { return same(std::get<0>(p), std::get<1>(p)); }))
+    return x;
   SmallVector<AffineExpr> read;
   bool certain = true;
   for (int64_t d = 0; d < x.rank(); ++d) {
     bool one = in[d].is(1), equal = same(in[d], shape[lead + d]);
     if (!one && !equal && in[d].constant() && shape[lead + d].constant())
-      error("cannot broadcast {} to {} on axis {}", *in[d].constant(), *shape[lead + d].constant(), d);
+      error("cannot broadcast {} to {} on axis {}", *in[d].constant(), *shape[lead + d].constant(),
+            d);
     read.push_back(one && !equal ? b.getAffineConstantExpr(0) : b.getAffineDimExpr(lead + d));
     certain &= one || equal;
   }
@@ -279,15 +330,20 @@ Tensor NodeBuilder::broadcastTo(Tensor x, ArrayRef<Size> shape) {
     return generate(shape, x.dtype, [&](ArrayRef<Scalar> i) {
       SmallVector<Scalar> idx;
       for (int64_t d = 0; d < x.rank(); ++d) {
-        if (in[d].is(1)) idx.push_back(index(0));
-        else if (same(in[d], shape[lead + d])) idx.push_back(i[lead + d]);
-        else idx.push_back(select(equal(index(in[d]), 1.0), 0.0, i[lead + d]));
+        if (in[d].is(1))
+          idx.push_back(index(0));
+        else if (same(in[d], shape[lead + d]))
+          idx.push_back(i[lead + d]);
+        else
+          idx.push_back(select(equal(index(in[d]), 1.0), 0.0, i[lead + d]));
       }
       return at(x, idx);
     });
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-  auto op = makeGeneric(*this, x.value, empty(shape, x.elementType()), {AffineMap::get(rank, 0, read, b.getContext()), b.getMultiDimIdentityMap(rank)},
-                        iterators, [&](ValueRange args) { return args[0]; });
+  auto op =
+      makeGeneric(*this, x.value, empty(shape, x.elementType()),
+                  {AffineMap::get(rank, 0, read, b.getContext()), b.getMultiDimIdentityMap(rank)},
+                  iterators, [&](ValueRange args) { return args[0]; });
   return made(op.getResult(0), x.dtype);
 }
 
@@ -296,8 +352,11 @@ Tensor NodeBuilder::concat(ArrayRef<Tensor> xs, int64_t axis) {
   SmallVector<Value> sources;
   Size total = size(0);
   for (Tensor x : xs) {
-    if (x.rank() != xs[0].rank()) error("inputs of ranks {} and {} cannot be concatenated", xs[0].rank(), x.rank());
-    if (x.dtype != xs[0].dtype) error("inputs of types {} and {} cannot be concatenated", dtypeName(xs[0].dtype), dtypeName(x.dtype));
+    if (x.rank() != xs[0].rank())
+      error("inputs of ranks {} and {} cannot be concatenated", xs[0].rank(), x.rank());
+    if (x.dtype != xs[0].dtype)
+      error("inputs of types {} and {} cannot be concatenated", dtypeName(xs[0].dtype),
+            dtypeName(x.dtype));
     std::vector<Size> s = sizes(x);
     for (int64_t d = 0; d < x.rank(); ++d)
       if (d != axis) {
@@ -315,7 +374,8 @@ Tensor NodeBuilder::concat(ArrayRef<Tensor> xs, int64_t axis) {
   return made(b.createOrFold<ConcatOp>(loc, init.getType(), sources, init, axis), xs[0].dtype);
 }
 
-Tensor NodeBuilder::slice(Tensor x, ArrayRef<Size> starts, ArrayRef<Size> sizes_, ArrayRef<int64_t> steps) {
+Tensor NodeBuilder::slice(Tensor x, ArrayRef<Size> starts, ArrayRef<Size> sizes_,
+                          ArrayRef<int64_t> steps) {
   SmallVector<OpFoldResult> offsets, extents, strides;
   std::vector<Size> in = sizes(x);
   bool whole = true;
@@ -335,7 +395,8 @@ Tensor NodeBuilder::castTo(Tensor x, DType to) {
   return map(x, to, [&](Scalar v) { return cast(v, to); });
 }
 
-Tensor NodeBuilder::contract(Tensor lhs, Tensor rhs, StringRef equation, std::optional<DType> result) {
+Tensor NodeBuilder::contract(Tensor lhs, Tensor rhs, StringRef equation,
+                             std::optional<DType> result) {
   // "mk,kn->mn": loops in order of the result, then of the sums
   auto [ins, out] = equation.split("->");
   auto [l, r] = ins.split(",");
@@ -344,7 +405,8 @@ Tensor NodeBuilder::contract(Tensor lhs, Tensor rhs, StringRef equation, std::op
     if (loops.find(c) == std::string::npos) loops += c;
   auto mapOf = [&](StringRef letters) {
     SmallVector<AffineExpr> e;
-    for (char c : letters) e.push_back(b.getAffineDimExpr(loops.find(c)));
+    for (char c : letters)
+      e.push_back(b.getAffineDimExpr(loops.find(c)));
     return AffineMap::get(loops.size(), 0, e, b.getContext());
   };
   std::vector<Size> ls = sizes(lhs), rs = sizes(rhs), shape;
@@ -359,17 +421,21 @@ Tensor NodeBuilder::contract(Tensor lhs, Tensor rhs, StringRef equation, std::op
     if (out.contains(c)) shape.push_back(s);
   }
   DType type = result.value_or(lhs.dtype);
-  auto op = b.create<ContractOp>(loc, empty(shape, typeOf(type)).getType(), lhs.value, rhs.value, empty(shape, typeOf(type)),
-                                 b.getAffineMapArrayAttr({mapOf(l), mapOf(r), mapOf(out)}), unsignedOf(lhs.dtype), unsignedOf(rhs.dtype));
+  auto op = b.create<ContractOp>(loc, empty(shape, typeOf(type)).getType(), lhs.value, rhs.value,
+                                 empty(shape, typeOf(type)),
+                                 b.getAffineMapArrayAttr({mapOf(l), mapOf(r), mapOf(out)}),
+                                 unsignedOf(lhs.dtype), unsignedOf(rhs.dtype));
   return made(op.getResult(), type);
 }
 
 Tensor NodeBuilder::matmul(Tensor x, Tensor y, std::optional<DType> result) {
   if (x.rank() == 0 || y.rank() == 0) error("a scalar cannot be multiplied as a matrix");
-  // Letters: batch dims from the right a, b, c, ...; then m, n, k. A batch dim of size 1 is dropped from its operand.
+  // Letters: batch dims from the right a, b, c, ...; then m, n, k. A batch dim of size 1 is dropped
+  // from its operand.
   std::vector<Size> xs = sizes(x), ys = sizes(y);
   bool xVector = x.rank() == 1, yVector = y.rank() == 1;
-  int64_t xb = std::max<int64_t>(x.rank() - 2, 0), yb = std::max<int64_t>(y.rank() - 2, 0), batch = std::max(xb, yb);
+  int64_t xb = std::max<int64_t>(x.rank() - 2, 0), yb = std::max<int64_t>(y.rank() - 2, 0),
+          batch = std::max(xb, yb);
   std::string xl, yl, out;
   std::vector<Size> xShape, yShape, outShape;
   for (int64_t d = 0; d < batch; ++d) {
@@ -377,9 +443,12 @@ Tensor NodeBuilder::matmul(Tensor x, Tensor y, std::optional<DType> result) {
     int64_t i = d - (batch - xb), j = d - (batch - yb);
     bool inX = i >= 0 && !xs[i].is(1), inY = j >= 0 && !ys[j].is(1);
     if (inX && inY && !same(xs[i], ys[j])) {
-      if (xs[i].constant() && ys[j].constant()) error("batch sizes {} and {} do not broadcast", *xs[i].constant(), *ys[j].constant());
-      if (!xs[i].constant() && !ys[j].constant()) outShape.push_back(max(xs[i], ys[j]));
-      else outShape.push_back(xs[i].constant() ? xs[i] : ys[j]);
+      if (xs[i].constant() && ys[j].constant())
+        error("batch sizes {} and {} do not broadcast", *xs[i].constant(), *ys[j].constant());
+      if (!xs[i].constant() && !ys[j].constant())
+        outShape.push_back(max(xs[i], ys[j]));
+      else
+        outShape.push_back(xs[i].constant() ? xs[i] : ys[j]);
       // A free size against another: whichever is 1 at run time is repeated.
       std::vector<Size> xFull = xs, yFull = ys;
       xFull[i] = yFull[j] = outShape.back();
@@ -393,7 +462,9 @@ Tensor NodeBuilder::matmul(Tensor x, Tensor y, std::optional<DType> result) {
   Size k = xs.back(), k2 = yVector ? ys[0] : ys[ys.size() - 2];
   if (k.constant() && k2.constant() && *k.constant() != *k2.constant())
     error("inner sizes {} and {} differ", *k.constant(), *k2.constant());
-  if (!xVector) xl += "m", xShape.push_back(xs[xs.size() - 2]), out += "m", outShape.push_back(xs[xs.size() - 2]);
+  if (!xVector)
+    xl += "m", xShape.push_back(xs[xs.size() - 2]), out += "m",
+        outShape.push_back(xs[xs.size() - 2]);
   xl += "k", xShape.push_back(k);
   yl += "k", yShape.push_back(k2);
   if (!yVector) yl += "n", yShape.push_back(ys.back()), out += "n", outShape.push_back(ys.back());
@@ -401,20 +472,22 @@ Tensor NodeBuilder::matmul(Tensor x, Tensor y, std::optional<DType> result) {
   return reshape(r, outShape);
 }
 
-Tensor NodeBuilder::conv(Tensor x, Tensor w, ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations, ArrayRef<int64_t> pads,
-                         int64_t group, std::optional<DType> result) {
+Tensor NodeBuilder::conv(Tensor x, Tensor w, ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
+                         ArrayRef<int64_t> pads, int64_t group, std::optional<DType> result) {
   std::vector<Size> in = sizes(x), k = sizes(w), shape{in[0], k[0]};
   size_t n = strides.size();
   for (size_t i = 0; i < n; ++i) {
-    Size span = in[i + 2] + size(pads[i] + pads[n + i]) - ((k[i + 2] - size(1)) * size(dilations[i]) + size(1));
+    Size span = in[i + 2] + size(pads[i] + pads[n + i]) -
+                ((k[i + 2] - size(1)) * size(dilations[i]) + size(1));
     if (span.constant() && *span.constant() < 0)
-      error("the kernel does not fit: spatial dim {} is {} smaller than the kernel", i, -*span.constant());
+      error("the kernel does not fit: spatial dim {} is {} smaller than the kernel", i,
+            -*span.constant());
     shape.push_back(span / size(strides[i]) + size(1));
   }
   DType type = result.value_or(x.dtype);
   Value init = empty(shape, typeOf(type));
-  auto op = b.create<ConvOp>(loc, init.getType(), x.value, w.value, init, strides, dilations, pads, group, "nchw",
-                             unsignedOf(x.dtype), unsignedOf(w.dtype));
+  auto op = b.create<ConvOp>(loc, init.getType(), x.value, w.value, init, strides, dilations, pads,
+                             group, "nchw", unsignedOf(x.dtype), unsignedOf(w.dtype));
   return made(op.getResult(), type);
 }
 

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control flow on tensors: branches whose results differ in static sizes, and the sizes that follow a tensor.
+// Control flow on tensors: branches whose results differ in static sizes, and the sizes that follow
+// a tensor.
 #pragma once
 #include "compiler/onnx/NodeBuilder.h"
 
 namespace ortc::opdef {
 
-/// The branches of an If give results of different ranks, and what is known of the sizes does not decide which branch
-/// is taken. Thrown with the condition; the importer then moves the rest of the graph into both branches.
+/// The branches of an If give results of different ranks, and what is known of the sizes does not
+/// decide which branch is taken. Thrown with the condition; the importer then moves the rest of the
+/// graph into both branches.
 struct BranchRankError {
   mlir::Value condition; // i1
   std::string detail;    // "output 0 is f32[2,3] in one branch and f32[6] in the other"
 };
 
-/// scf.if: each callback builds one branch and gives its results. Sizes that differ become dynamic. Throws
-/// BranchRankError when ranks differ, and leaves nothing behind then.
+/// scf.if: each callback builds one branch and gives its results. Sizes that differ become dynamic.
+/// Throws BranchRankError when ranks differ, and leaves nothing behind then.
 std::vector<Tensor> buildIf(mlir::OpBuilder& b, mlir::Location loc, mlir::Value condition,
                             llvm::function_ref<std::vector<Tensor>()> then,
                             llvm::function_ref<std::vector<Tensor>()> otherwise);
 
-/// An scf.if without results, in which branches are built before it is known what they give. It hangs in the function,
-/// since what is built looks at what it is in. Erased with the object.
+/// An scf.if without results, in which branches are built before it is known what they give. It
+/// hangs in the function, since what is built looks at what it is in. Erased with the object.
 class BranchScratch {
 public:
   BranchScratch(mlir::OpBuilder& b, mlir::Location loc, mlir::Value condition);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the graph, calls one op definition per node, expands functions, and keeps names in scopes. An error in one node
-// ends the import: what follows would be errors about the error.
+// Walks the graph, calls one op definition per node, expands functions, and keeps names in scopes.
+// An error in one node ends the import: what follows would be errors about the error.
 #include "compiler/onnx/GraphImporter.h"
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/onnx/ControlFlow.h"
@@ -24,7 +24,8 @@ struct ImportFailure {}; // already reported
 
 class Importer final : public GraphImporter {
 public:
-  Importer(const onnx::OnnxFile& file, MLIRContext& context, const ImportOptions& options, Diagnostics& diagnostics)
+  Importer(const onnx::OnnxFile& file, MLIRContext& context, const ImportOptions& options,
+           Diagnostics& diagnostics)
       : file(file), options(options), reports(&diagnostics), b(&context) {}
 
   OwningOpRef<ModuleOp> run() {
@@ -39,9 +40,12 @@ public:
 
   std::vector<Tensor> importSubgraph(const Graph& graph, ArrayRef<Tensor> arguments) override {
     if (arguments.size() != graph.inputs.size())
-      throw NodeError{fmt::format("the subgraph has {} inputs, but {} are given", graph.inputs.size(), arguments.size()), {}};
+      throw NodeError{fmt::format("the subgraph has {} inputs, but {} are given",
+                                  graph.inputs.size(), arguments.size()),
+                      {}};
     Scope scope(*this);
-    for (auto [info, t] : llvm::zip(graph.inputs, arguments)) scopes.back()[info.name] = t;
+    for (auto [info, t] : llvm::zip(graph.inputs, arguments))
+      scopes.back()[info.name] = t;
     addInitializers(graph);
     return importFrom(graph, graph.nodes, 0);
   }
@@ -65,7 +69,8 @@ private:
   std::vector<const onnx::Function*> calls; // functions being expanded
   llvm::StringMap<unsigned> usedDims;
 
-  template <typename... T> [[noreturn]] void fail(std::string_view where, fmt::format_string<T...> format, T&&... args) {
+  template <typename... T>
+  [[noreturn]] void fail(std::string_view where, fmt::format_string<T...> format, T&&... args) {
     reports->error(where, format, std::forward<T>(args)...);
     throw ImportFailure();
   }
@@ -89,15 +94,18 @@ private:
 
   Type valueType(const onnx::Type& t, Location loc, const std::string& where) {
     switch (t.kind) {
-    case onnx::Type::Kind::Sequence: return ListType::get(b.getContext(), valueType(*t.element, loc, where));
+    case onnx::Type::Kind::Sequence:
+      return ListType::get(b.getContext(), valueType(*t.element, loc, where));
     case onnx::Type::Kind::Map:
-      return MapType::get(b.getContext(), elementType(t.dtype, loc, where), valueType(*t.element, loc, where));
+      return MapType::get(b.getContext(), elementType(t.dtype, loc, where),
+                          valueType(*t.element, loc, where));
     case onnx::Type::Kind::Tensor: break;
     default: fail(where, "values of type {} are not supported", onnx::typeText(t));
     }
     if (!t.shape) fail(where, "the rank of this input is not known; fix its sizes with --shape");
     SmallVector<int64_t> shape;
-    for (const onnx::Dim& d : *t.shape) shape.push_back(d.value.value_or(ShapedType::kDynamic));
+    for (const onnx::Dim& d : *t.shape)
+      shape.push_back(d.value.value_or(ShapedType::kDynamic));
     return RankedTensorType::get(shape, elementType(t.dtype, loc, where));
   }
 
@@ -109,7 +117,8 @@ private:
     if (t.kind == onnx::Type::Kind::Tensor && given != options.shapes.end()) {
       if (!t.shape) t.shape.emplace(given->second.size());
       if (t.shape->size() != given->second.size())
-        fail(where, "--shape gives {} sizes, but the input is {}", given->second.size(), onnx::typeText(info.type));
+        fail(where, "--shape gives {} sizes, but the input is {}", given->second.size(),
+             onnx::typeText(info.type));
       for (auto [d, size] : llvm::zip(*t.shape, given->second)) {
         if (size < 0) continue;
         if (d.value && *d.value != size)
@@ -139,7 +148,8 @@ private:
     return {valueType(t, loc, where), b.getArrayAttr(names)};
   }
 
-  /// The part of the graph that --cut-inputs and --cut-outputs leave: what the outputs need, up to the inputs.
+  /// The part of the graph that --cut-inputs and --cut-outputs leave: what the outputs need, up to
+  /// the inputs.
   Graph cut(const Graph& whole) {
     Graph part = whole;
     auto typed = [&](const std::string& name) -> const onnx::ValueInfo* {
@@ -149,13 +159,15 @@ private:
       return nullptr;
     };
     auto produced = [&](const std::string& name) {
-      return llvm::any_of(whole.nodes, [&](const Node& n) { return llvm::is_contained(n.outputs, name); }) ||
+      return llvm::any_of(whole.nodes,
+                          [&](const Node& n) { return llvm::is_contained(n.outputs, name); }) ||
              llvm::any_of(whole.inputs, [&](const onnx::ValueInfo& v) { return v.name == name; });
     };
     if (!options.cutOutputs.empty()) {
       part.outputs.clear();
       for (const std::string& name : options.cutOutputs) {
-        if (!produced(name)) fail("", "--cut-outputs names {}, which is no value of the graph", quoteName(name));
+        if (!produced(name))
+          fail("", "--cut-outputs names {}, which is no value of the graph", quoteName(name));
         onnx::ValueInfo info;
         if (const onnx::ValueInfo* known = typed(name)) info = *known;
         info.name = name;
@@ -165,30 +177,37 @@ private:
     std::set<std::string> stop;
     std::vector<onnx::ValueInfo> cutInputs;
     for (const std::string& name : options.cutInputs) {
-      if (!produced(name)) fail("", "--cut-inputs names {}, which is no value of the graph", quoteName(name));
+      if (!produced(name))
+        fail("", "--cut-inputs names {}, which is no value of the graph", quoteName(name));
       const onnx::ValueInfo* known = typed(name);
       if (!known || known->type.kind == onnx::Type::Kind::None) {
-        reports->error("", "--cut-inputs names {}, whose type the file does not say", quoteName(name)).help("let the exporter write the types of inner values (onnx.shape_inference), or cut elsewhere");
+        reports
+            ->error("", "--cut-inputs names {}, whose type the file does not say", quoteName(name))
+            .help("let the exporter write the types of inner values (onnx.shape_inference), or cut "
+                  "elsewhere");
         throw ImportFailure();
       }
       stop.insert(name);
       cutInputs.push_back(*known);
     }
     std::set<std::string> needed;
-    for (const onnx::ValueInfo& o : part.outputs) needed.insert(o.name);
+    for (const onnx::ValueInfo& o : part.outputs)
+      needed.insert(o.name);
     std::function<void(const Node&)> need = [&](const Node& n) {
       for (const std::string& in : n.inputs)
         if (!in.empty() && !stop.count(in)) needed.insert(in);
       for (const onnx::Attribute& a : n.attributes) // names of the outer graph that subgraphs read
         for (const auto& g : a.graphs) {
-          for (const Node& inner : g->nodes) need(inner);
+          for (const Node& inner : g->nodes)
+            need(inner);
           for (const onnx::ValueInfo& o : g->outputs)
             if (!stop.count(o.name)) needed.insert(o.name);
         }
     };
     std::vector<Node> kept;
     for (const Node& n : llvm::reverse(whole.nodes)) {
-      bool wanted = llvm::any_of(n.outputs, [&](const std::string& o) { return needed.count(o) && !stop.count(o); });
+      bool wanted = llvm::any_of(
+          n.outputs, [&](const std::string& o) { return needed.count(o) && !stop.count(o); });
       if (!wanted) continue;
       need(n);
       kept.push_back(n);
@@ -196,7 +215,8 @@ private:
     part.nodes.assign(kept.rbegin(), kept.rend());
     part.inputs.clear();
     for (const onnx::ValueInfo& i : whole.inputs)
-      if (!stop.count(i.name) && (needed.count(i.name) || whole.initializer(i.name))) part.inputs.push_back(i);
+      if (!stop.count(i.name) && (needed.count(i.name) || whole.initializer(i.name)))
+        part.inputs.push_back(i);
     part.inputs.insert(part.inputs.end(), cutInputs.begin(), cutInputs.end());
     return part;
   }
@@ -209,7 +229,8 @@ private:
     for (auto& [name, sizes] : options.shapes)
       if (llvm::none_of(graph.inputs, [&](auto& i) { return i.name == name; })) {
         auto& d = reports->error("", "--shape names {}, which is no input", quoteName(name));
-        for (const onnx::ValueInfo* i : graph.dataInputs()) d.note("input {} is {}", quoteName(i->name), onnx::typeText(i->type));
+        for (const onnx::ValueInfo* i : graph.dataInputs())
+          d.note("input {} is {}", quoteName(i->name), onnx::typeText(i->type));
         throw ImportFailure();
       }
     std::vector<const onnx::ValueInfo*> inputs = graph.dataInputs();
@@ -219,12 +240,15 @@ private:
     for (const onnx::ValueInfo* info : inputs) {
       auto [type, dims] = inputType(*info, b.getUnknownLoc());
       types.push_back(type);
-      attrs.push_back(b.getDictionaryAttr({b.getNamedAttr("ortc.name", b.getStringAttr(info->name)),
-                                           b.getNamedAttr("ortc.dtype", b.getI64IntegerAttr(static_cast<int64_t>(info->type.dtype))),
-                                           b.getNamedAttr("ortc.dims", dims)}));
+      attrs.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr("ortc.name", b.getStringAttr(info->name)),
+           b.getNamedAttr("ortc.dtype",
+                          b.getI64IntegerAttr(static_cast<int64_t>(info->type.dtype))),
+           b.getNamedAttr("ortc.dims", dims)}));
     }
     for (auto& [name, range] : options.dims)
-      if (!usedDims.count(name)) fail("", "--dim names {}, which is no dimension of an input", quoteName(name));
+      if (!usedDims.count(name))
+        fail("", "--dim names {}, which is no dimension of an input", quoteName(name));
     auto function = b.create<func::FuncOp>(b.getUnknownLoc(), "main", b.getFunctionType(types, {}));
     Block* entry = function.addEntryBlock();
     function.setAllArgAttrs(ArrayRef<DictionaryAttr>(attrs));
@@ -233,24 +257,31 @@ private:
     SmallVector<StringRef> order;
     for (DictionaryAttr a : attrs)
       for (mlir::Attribute d : a.getAs<ArrayAttr>("ortc.dims"))
-        if (auto s = dyn_cast<StringAttr>(d); s && !llvm::is_contained(order, s.getValue())) order.push_back(s.getValue());
+        if (auto s = dyn_cast<StringAttr>(d); s && !llvm::is_contained(order, s.getValue()))
+          order.push_back(s.getValue());
     for (StringRef name : order) {
       auto bounds = options.dims.find(name.str());
-      int64_t lo = bounds == options.dims.end() ? 0 : bounds->second.first, hi = bounds == options.dims.end() ? INT64_MAX : bounds->second.second;
+      int64_t lo = bounds == options.dims.end() ? 0 : bounds->second.first,
+              hi = bounds == options.dims.end() ? INT64_MAX : bounds->second.second;
       b.create<DimOp>(b.getUnknownLoc(), b.getIndexType(), name, lo, hi, 1);
     }
     Scope scope(*this);
-    for (auto [info, arg] : llvm::zip(inputs, entry->getArguments())) scopes.back()[info->name] = {arg, info->type.dtype};
+    for (auto [info, arg] : llvm::zip(inputs, entry->getArguments()))
+      scopes.back()[info->name] = {arg, info->type.dtype};
     addInitializers(graph);
     std::vector<Tensor> outputs = importFrom(graph, graph.nodes, 0);
     SmallVector<Value> results;
     SmallVector<DictionaryAttr> resultAttrs;
     for (auto [info, t] : llvm::zip(graph.outputs, outputs)) {
       results.push_back(t.value);
-      if (info.type.dtype != DType::Undefined && info.type.kind == onnx::Type::Kind::Tensor && info.type.dtype != t.dtype)
-        reports->warning("output " + quoteName(info.name), "the file says {}, but it is computed as {}", dtypeName(info.type.dtype), dtypeName(t.dtype));
-      resultAttrs.push_back(b.getDictionaryAttr({b.getNamedAttr("ortc.name", b.getStringAttr(info.name)),
-                                                 b.getNamedAttr("ortc.dtype", b.getI64IntegerAttr(static_cast<int64_t>(t.dtype)))}));
+      if (info.type.dtype != DType::Undefined && info.type.kind == onnx::Type::Kind::Tensor &&
+          info.type.dtype != t.dtype)
+        reports->warning("output " + quoteName(info.name),
+                         "the file says {}, but it is computed as {}", dtypeName(info.type.dtype),
+                         dtypeName(t.dtype));
+      resultAttrs.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr("ortc.name", b.getStringAttr(info.name)),
+           b.getNamedAttr("ortc.dtype", b.getI64IntegerAttr(static_cast<int64_t>(t.dtype)))}));
     }
     b.create<func::ReturnOp>(b.getUnknownLoc(), results);
     function.setFunctionType(b.getFunctionType(types, ValueRange(results).getTypes()));
@@ -260,7 +291,8 @@ private:
   void addInitializers(const Graph& graph) {
     static const Node none{};
     for (const TensorData& t : graph.initializers) {
-      // An initializer that the caller may override is a constant: its default is what the model computes with.
+      // An initializer that the caller may override is a constant: its default is what the model
+      // computes with.
       Location loc = NameLoc::get(b.getStringAttr("initializer " + quoteName(t.name)));
       try {
         scopes.back()[t.name] = NodeBuilder(none, b, loc, *this, {}).constant(t);
@@ -285,7 +317,8 @@ private:
       for (int64_t d = 0; d < rank; ++d) { // indices are linear, or one tuple per value
         std::memcpy(&value, at + (i * rank + d) * 8, 8);
         if (value < 0 || (rank > 1 ? value >= s.dims[d] : value >= t.size()))
-          fail("initializer " + quoteName(s.values.name), "index {} of the sparse tensor is out of range", value);
+          fail("initializer " + quoteName(s.values.name),
+               "index {} of the sparse tensor is out of range", value);
         linear = rank > 1 ? linear * s.dims[d] + value : value;
       }
       std::memcpy(t.data.get() + linear * width, s.values.bytes.data() + i * width, width);
@@ -313,23 +346,29 @@ private:
     return outputs;
   }
 
-  /// The If at nodes[i] has results of different ranks: each branch gets its own copy of what follows. Where that is an
-  /// error in one of them, the model can only run with the other: the run checks for it, and no branch is needed.
-  std::vector<Tensor> importRestInBranches(const Graph& graph, const std::vector<Node>& nodes, size_t i, BranchRankError& e) {
+  /// The If at nodes[i] has results of different ranks: each branch gets its own copy of what
+  /// follows. Where that is an error in one of them, the model can only run with the other: the run
+  /// checks for it, and no branch is needed.
+  std::vector<Tensor> importRestInBranches(const Graph& graph, const std::vector<Node>& nodes,
+                                           size_t i, BranchRankError& e) {
     const Node& node = nodes[i];
     Location loc = locationOf(node);
     copiedNodes += nodes.size() - i;
     auto refuse = [&](const std::string& why) {
-      auto& d = reports->error(node.describe(), "{}, and what is known of the sizes does not tell which is taken", e.detail);
+      auto& d = reports->error(node.describe(),
+                               "{}, and what is known of the sizes does not tell which is taken",
+                               e.detail);
       d.note("{}", why);
       d.help("fix the sizes that its condition is computed from with --shape");
       throw ImportFailure();
     };
-    if (copiedNodes > kCopiedNodesBudget) refuse("copying the rest of the graph into both branches would make it too large");
+    if (copiedNodes > kCopiedNodesBudget)
+      refuse("copying the rest of the graph into both branches would make it too large");
     auto rest = [&](const char* name) {
       Scope scope(*this);
       std::vector<Tensor> results = importSubgraph(node.attribute(name)->graph(), {});
-      for (auto [output, t] : llvm::zip(node.outputs, results)) scopes.back()[output] = t;
+      for (auto [output, t] : llvm::zip(node.outputs, results))
+        scopes.back()[output] = t;
       return importFrom(graph, nodes, i + 1);
     };
     // Each is built in a region of its own, with errors kept apart.
@@ -360,8 +399,12 @@ private:
     if (good[0] != good[1]) {
       int k = good[0] ? 0 : 1;
       Value ok = e.condition;
-      if (k == 1) ok = b.create<arith::XOrIOp>(loc, ok, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
-      b.create<CheckOp>(loc, ok, "RUN_ERROR", fmt::format("{}: only its {} branch gives a graph that can run", node.describe(), k == 0 ? "first" : "second"));
+      if (k == 1)
+        ok =
+            b.create<arith::XOrIOp>(loc, ok, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
+      b.create<CheckOp>(loc, ok, "RUN_ERROR",
+                        fmt::format("{}: only its {} branch gives a graph that can run",
+                                    node.describe(), k == 0 ? "first" : "second"));
       // What was built moves to where the If would be.
       for (Operation& op : llvm::make_early_inc_range(scratch.region(k).front())) {
         op.remove();
@@ -390,7 +433,8 @@ private:
 
   Location locationOf(const Node& node) {
     std::string where = node.describe();
-    for (const onnx::Function* f : llvm::reverse(calls)) where += " in function '" + f->name + "'";
+    for (const onnx::Function* f : llvm::reverse(calls))
+      where += " in function '" + f->name + "'";
     return NameLoc::get(b.getStringAttr(where));
   }
 
@@ -419,14 +463,18 @@ private:
       const OpDefinition* definition = OpRegistry::find(node.domain, node.opType);
       if (!definition) {
         if (!isKnownOperator(node.domain, node.opType))
-          fail(node.describe(), "there is no operator {} in domain {}", quoteName(node.opType), quoteName(node.domain.empty() ? "ai.onnx" : node.domain));
-        auto& d = reports->error(node.describe(), "operator {} is not supported{}", quoteName(node.opType),
-                                    node.domain.empty() ? "" : " (domain " + quoteName(node.domain) + ")");
-        d.help("`ortc ops` lists what is; compile the part before or after it with --cut-outputs or --cut-inputs");
+          fail(node.describe(), "there is no operator {} in domain {}", quoteName(node.opType),
+               quoteName(node.domain.empty() ? "ai.onnx" : node.domain));
+        auto& d = reports->error(
+            node.describe(), "operator {} is not supported{}", quoteName(node.opType),
+            node.domain.empty() ? "" : " (domain " + quoteName(node.domain) + ")");
+        d.help("`ortc ops` lists what is; compile the part before or after it with --cut-outputs "
+               "or --cut-inputs");
         throw ImportFailure();
       }
       if (node.opset < definition->versions.front())
-        fail(node.describe(), "operator {} was added in opset {}, but the model imports opset {}", quoteName(node.opType), definition->versions.front(), node.opset);
+        fail(node.describe(), "operator {} was added in opset {}, but the model imports opset {}",
+             quoteName(node.opType), definition->versions.front(), node.opset);
       NodeBuilder n(node, b, locationOf(node), *this, std::move(inputs));
       try {
         definition->build(n);
@@ -438,14 +486,16 @@ private:
     for (auto [i, name] : llvm::enumerate(node.outputs)) {
       if (name.empty()) continue;
       if (i >= outputs.size() || !outputs[i])
-        fail(node.describe(), "output {} ({}) is not computed by this operator here", i, quoteName(name));
+        fail(node.describe(), "output {} ({}) is not computed by this operator here", i,
+             quoteName(name));
       scopes.back()[name] = outputs[i];
     }
   }
 
   // ---- functions ----
 
-  /// The node with attributes that refer to the function's replaced by the caller's, or by defaults.
+  /// The node with attributes that refer to the function's replaced by the caller's, or by
+  /// defaults.
   Node bound(const Node& node, const Node& call, const onnx::Function& f) {
     Node r = node;
     r.attributes.clear();
@@ -469,7 +519,8 @@ private:
     onnx::Attribute r = a;
     for (auto& g : r.graphs) {
       auto copy = std::make_shared<Graph>(*g);
-      for (Node& n : copy->nodes) n = bound(n, call, f);
+      for (Node& n : copy->nodes)
+        n = bound(n, call, f);
       keptGraphs.push_back(copy);
       g = copy;
     }
@@ -489,7 +540,8 @@ private:
       info.name = o;
       body->outputs.push_back(info);
     }
-    for (const Node& n : f.nodes) body->nodes.push_back(bound(n, call, f));
+    for (const Node& n : f.nodes)
+      body->nodes.push_back(bound(n, call, f));
     std::vector<Tensor> r;
     {
       Scope scope(*this);
@@ -510,10 +562,11 @@ private:
 
 } // namespace
 
-OwningOpRef<ModuleOp> importModel(const onnx::OnnxFile& file, MLIRContext& context, const ImportOptions& options,
-                                  Diagnostics& diagnostics) {
-  context.loadDialect<OrtcDialect, vector::VectorDialect, func::FuncDialect, linalg::LinalgDialect, tensor::TensorDialect, scf::SCFDialect,
-                      arith::ArithDialect, math::MathDialect, memref::MemRefDialect>();
+OwningOpRef<ModuleOp> importModel(const onnx::OnnxFile& file, MLIRContext& context,
+                                  const ImportOptions& options, Diagnostics& diagnostics) {
+  context.loadDialect<OrtcDialect, vector::VectorDialect, func::FuncDialect, linalg::LinalgDialect,
+                      tensor::TensorDialect, scf::SCFDialect, arith::ArithDialect,
+                      math::MathDialect, memref::MemRefDialect>();
   return Importer(file, context, options, diagnostics).run();
 }
 

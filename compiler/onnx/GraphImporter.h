@@ -14,12 +14,16 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes;
   /// --dim batch=1..32: bounds of a named dim; equal ends fix it.
   std::map<std::string, std::pair<int64_t, int64_t>> dims;
-  /// --cut-inputs, --cut-outputs: values of the graph that become its inputs and outputs; empty: as they are.
+  /// --cut-inputs, --cut-outputs: values of the graph that become its inputs and outputs; empty: as
+  /// they are.
   std::vector<std::string> cutInputs, cutOutputs;
 };
 
-/// Null on error, with errors reported. Constants refer to the mapping of `file`, which must outlive the module.
-mlir::OwningOpRef<mlir::ModuleOp> importModel(const onnx::OnnxFile& file, mlir::MLIRContext& context,
-                                              const ImportOptions& options, Diagnostics& diagnostics);
+/// Null on error, with errors reported. Constants refer to the mapping of `file`, which must
+/// outlive the module.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(const onnx::OnnxFile& file,
+                                              mlir::MLIRContext& context,
+                                              const ImportOptions& options,
+                                              Diagnostics& diagnostics);
 
 } // namespace ortc

@@ -10,10 +10,15 @@ using namespace mlir;
 
 namespace ortc::opdef {
 
-static constexpr uint64_t bit(DType t) { return uint64_t(1) << static_cast<unsigned>(t); }
-static constexpr uint64_t floats = bit(DType::F32) | bit(DType::F64) | bit(DType::F16) | bit(DType::BF16);
-static constexpr uint64_t signedInts = bit(DType::I8) | bit(DType::I16) | bit(DType::I32) | bit(DType::I64);
-static constexpr uint64_t unsignedInts = bit(DType::U8) | bit(DType::U16) | bit(DType::U32) | bit(DType::U64);
+static constexpr uint64_t bit(DType t) {
+  return uint64_t(1) << static_cast<unsigned>(t);
+}
+static constexpr uint64_t floats =
+    bit(DType::F32) | bit(DType::F64) | bit(DType::F16) | bit(DType::BF16);
+static constexpr uint64_t signedInts =
+    bit(DType::I8) | bit(DType::I16) | bit(DType::I32) | bit(DType::I64);
+static constexpr uint64_t unsignedInts =
+    bit(DType::U8) | bit(DType::U16) | bit(DType::U32) | bit(DType::U64);
 const TypeSet anyType{~uint64_t(0), "any type"};
 const TypeSet floating{floats, "a floating-point type"};
 const TypeSet integer{signedInts | unsignedInts, "an integer type"};
@@ -24,17 +29,22 @@ const TypeSet indexInteger{bit(DType::I32) | bit(DType::I64), "int32 or int64"};
 const TypeSet stringType{bit(DType::String), "string"};
 TypeSet oneOf(std::initializer_list<DType> types) {
   uint64_t bits = 0;
-  for (DType t : types) bits |= bit(t);
+  for (DType t : types)
+    bits |= bit(t);
   return {bits, "another type"};
 }
 
-NodeBuilder::NodeBuilder(const Node& node, OpBuilder& b, Location loc, GraphImporter& graph, std::vector<Tensor> inputs)
-    : node(node), b(b), loc(loc), graph(graph), opset(node.opset), inputs(std::move(inputs)), outputs(node.outputs.size()) {}
+NodeBuilder::NodeBuilder(const Node& node, OpBuilder& b, Location loc, GraphImporter& graph,
+                         std::vector<Tensor> inputs)
+    : node(node), b(b), loc(loc), graph(graph), opset(node.opset), inputs(std::move(inputs)),
+      outputs(node.outputs.size()) {}
 
 void NodeBuilder::fail(std::string message, std::vector<Diagnostic::Line> lines) {
   // The types of what went in explain most errors.
   for (auto [i, t] : llvm::enumerate(inputs))
-    if (t && i < node.inputs.size()) lines.push_back({false, fmt::format("input {} is {}, of type {}", i, quoteName(node.inputs[i]), typeText(t))});
+    if (t && i < node.inputs.size())
+      lines.push_back({false, fmt::format("input {} is {}, of type {}", i,
+                                          quoteName(node.inputs[i]), typeText(t))});
   throw NodeError{std::move(message), std::move(lines)};
 }
 
@@ -47,7 +57,8 @@ static const Attribute* find(NodeBuilder& n, StringRef name, AttributeType want,
     return nullptr;
   }
   if (a->type != want)
-    n.error("attribute '{}' is a {}; expected a {}", name.str(), attributeTypeName(a->type), attributeTypeName(want));
+    n.error("attribute '{}' is a {}; expected a {}", name.str(), attributeTypeName(a->type),
+            attributeTypeName(want));
   return a;
 }
 int64_t NodeBuilder::intAttr(StringRef name, std::optional<int64_t> otherwise) {
@@ -62,20 +73,27 @@ std::string NodeBuilder::stringAttr(StringRef name, std::optional<std::string> o
   const Attribute* a = find(*this, name, AttributeType::String, !otherwise);
   return a ? a->s() : *otherwise;
 }
-std::vector<int64_t> NodeBuilder::intsAttr(StringRef name, std::optional<std::vector<int64_t>> otherwise) {
+std::vector<int64_t> NodeBuilder::intsAttr(StringRef name,
+                                           std::optional<std::vector<int64_t>> otherwise) {
   const Attribute* a = find(*this, name, AttributeType::Ints, !otherwise);
   return a ? a->ints : *otherwise;
 }
-std::vector<float> NodeBuilder::floatsAttr(StringRef name, std::optional<std::vector<float>> otherwise) {
+std::vector<float> NodeBuilder::floatsAttr(StringRef name,
+                                           std::optional<std::vector<float>> otherwise) {
   const Attribute* a = find(*this, name, AttributeType::Floats, !otherwise);
   return a ? a->floats : *otherwise;
 }
-std::vector<std::string> NodeBuilder::stringsAttr(StringRef name, std::optional<std::vector<std::string>> otherwise) {
+std::vector<std::string>
+NodeBuilder::stringsAttr(StringRef name, std::optional<std::vector<std::string>> otherwise) {
   const Attribute* a = find(*this, name, AttributeType::Strings, !otherwise);
   return a ? a->strings : *otherwise;
 }
-const TensorData& NodeBuilder::tensorAttr(StringRef name) { return find(*this, name, AttributeType::Tensor, true)->tensor(); }
-const Graph& NodeBuilder::graphAttr(StringRef name) { return find(*this, name, AttributeType::Graph, true)->graph(); }
+const TensorData& NodeBuilder::tensorAttr(StringRef name) {
+  return find(*this, name, AttributeType::Tensor, true)->tensor();
+}
+const Graph& NodeBuilder::graphAttr(StringRef name) {
+  return find(*this, name, AttributeType::Graph, true)->graph();
+}
 
 // ---- inputs and outputs ----
 
@@ -119,11 +137,13 @@ std::string NodeBuilder::typeText(Tensor t) {
 
 std::vector<Size> NodeBuilder::sizes(Tensor t) {
   std::vector<Size> r;
-  for (OpFoldResult s : getSizes(b, t.value)) r.push_back({this, s});
+  for (OpFoldResult s : getSizes(b, t.value))
+    r.push_back({this, s});
   return r;
 }
 int64_t NodeBuilder::axis(int64_t value, int64_t rank, StringRef name) {
-  if (value < -rank || value >= rank) error("'{}' is {}, out of range for rank {}", name.str(), value, rank);
+  if (value < -rank || value >= rank)
+    error("'{}' is {}, out of range for rank {}", name.str(), value, rank);
   return value < 0 ? value + rank : value;
 }
 std::vector<int64_t> NodeBuilder::axes(ArrayRef<int64_t> values, int64_t rank, StringRef name) {
@@ -147,7 +167,8 @@ static std::optional<std::vector<Size>> knownSizes(NodeBuilder& n, Tensor t) {
   std::vector<Size> r;
   if (auto c = n.constantTensor(t)) {
     if (c->size() > 4096 || !c->data) return std::nullopt;
-    for (int64_t i = 0; i < c->size(); ++i) r.push_back(n.size(c->getInt(i, !isSignedInteger(t.dtype))));
+    for (int64_t i = 0; i < c->size(); ++i)
+      r.push_back(n.size(c->getInt(i, !isSignedInteger(t.dtype))));
     return r;
   }
   auto elements = t.value.getDefiningOp<tensor::FromElementsOp>();
@@ -175,17 +196,20 @@ std::optional<std::vector<int64_t>> NodeBuilder::constantInts(Tensor t) {
 std::vector<int64_t> NodeBuilder::requireInts(Tensor t, StringRef name) {
   if (auto r = constantInts(t)) return *r;
   fail(fmt::format("input '{}' must be known while compiling", name.str()),
-       {{true, "make it a constant of the model, or fix the sizes it is computed from with --shape"}});
+       {{true,
+         "make it a constant of the model, or fix the sizes it is computed from with --shape"}});
 }
 
 std::vector<Size> NodeBuilder::asSizes(Tensor t, StringRef name) {
   if (auto known = knownSizes(*this, t)) return *known;
   auto type = cast<RankedTensorType>(t.value.getType());
-  if (type.getRank() > 1) error("input '{}' has rank {}; expected a list of sizes", name.str(), type.getRank());
+  if (type.getRank() > 1)
+    error("input '{}' has rank {}; expected a list of sizes", name.str(), type.getRank());
   int64_t count = 1;
   if (type.getRank() == 1) {
     if (type.isDynamicDim(0))
-      fail(fmt::format("input '{}' gives a shape whose rank is not known while compiling", name.str()),
+      fail(fmt::format("input '{}' gives a shape whose rank is not known while compiling",
+                       name.str()),
            {{true, "fix its length with --shape"}});
     count = type.getDimSize(0);
   }
@@ -216,7 +240,8 @@ const OpDefinition* OpRegistry::find(StringRef domain, StringRef name) {
 }
 std::vector<const OpDefinition*> OpRegistry::all() {
   std::vector<const OpDefinition*> r;
-  for (auto& [key, d] : table()) r.push_back(&d);
+  for (auto& [key, d] : table())
+    r.push_back(&d);
   return r;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language that op definitions are written in: reads one ONNX node, checks it, and builds tensor IR for it.
+// The language that op definitions are written in: reads one ONNX node, checks it, and builds
+// tensor IR for it.
 //
 //   // HardSwish: x * max(0, min(1, x/6 + 1/2))
 //   ORTC_ONNX_OP("HardSwish", since(14, 22)) {
@@ -7,11 +8,12 @@
 //     n.output(0, n.map(x, [](Scalar v) { return v * clamp(v / 6.0 + 0.5, 0.0, 1.0); }));
 //   }
 //
-// Nothing here, and nothing in a definition, mentions a target. Errors are thrown as NodeError and become a diagnostic
-// at the node; definitions need not clean up. Callbacks never run inside of MLIR's own frames.
+// Nothing here, and nothing in a definition, mentions a target. Errors are thrown as NodeError and
+// become a diagnostic at the node; definitions need not clean up. Callbacks never run inside of
+// MLIR's own frames.
 #pragma once
-#include "compiler/ir/Sizes.h"
 #include "compiler/import/Model.h"
+#include "compiler/ir/Sizes.h"
 #include "compiler/ops/AllOps.h"
 #include "compiler/support/DType.h"
 #include "compiler/support/Diagnostics.h"
@@ -33,16 +35,20 @@ struct TypeSet {
   const char* text; // "a floating-point type"
   bool has(DType t) const { return bits >> static_cast<unsigned>(t) & 1; }
 };
-extern const TypeSet anyType, floating, integer, signedInteger, numeric, boolean, indexInteger /* i32, i64 */, stringType;
+extern const TypeSet anyType, floating, integer, signedInteger, numeric, boolean,
+    indexInteger /* i32, i64 */, stringType;
 TypeSet oneOf(std::initializer_list<DType> types);
 
-/// A value with its ONNX element type (MLIR's integers have no sign). `value` may also be of a list or map type.
+/// A value with its ONNX element type (MLIR's integers have no sign). `value` may also be of a list
+/// or map type.
 struct Tensor {
   mlir::Value value;
   DType dtype = DType::Undefined;
   explicit operator bool() const { return static_cast<bool>(value); }
   int64_t rank() const { return mlir::cast<mlir::RankedTensorType>(value.getType()).getRank(); }
-  mlir::Type elementType() const { return mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType(); }
+  mlir::Type elementType() const {
+    return mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+  }
 };
 
 /// A size: a constant, or an index value. Arithmetic folds.
@@ -61,16 +67,17 @@ Size max(Size, Size);
 Size min(Size, Size);
 bool same(Size, Size); // proven equal
 
-/// A scalar in the body of a map, with its sign. Literals take the type of the other operand; comparisons give bool.
+/// A scalar in the body of a map, with its sign. Literals take the type of the other operand;
+/// comparisons give bool.
 struct Scalar {
   NodeBuilder* n = nullptr;
   mlir::Value v;
   bool isUnsigned = false;
   mlir::Type type() const { return v.getType(); }
 };
-#define ORTC_SCALAR_BINARY(name)                                                                                       \
-  Scalar name(Scalar, Scalar);                                                                                         \
-  Scalar name(Scalar, double);                                                                                         \
+#define ORTC_SCALAR_BINARY(name)                                                                   \
+  Scalar name(Scalar, Scalar);                                                                     \
+  Scalar name(Scalar, double);                                                                     \
   Scalar name(double, Scalar);
 ORTC_SCALAR_BINARY(operator+)
 ORTC_SCALAR_BINARY(operator-)
@@ -97,9 +104,10 @@ Scalar select(Scalar condition, Scalar a, Scalar b);
 Scalar select(Scalar condition, Scalar a, double b);
 Scalar select(Scalar condition, double a, Scalar b);
 Scalar clamp(Scalar v, double low, double high); // NaN stays NaN
-Scalar exp(Scalar), log(Scalar), log1p(Scalar), expm1(Scalar), sqrt(Scalar), tanh(Scalar), erf(Scalar), abs(Scalar),
-    floor(Scalar), ceil(Scalar), roundEven(Scalar), sin(Scalar), cos(Scalar), tan(Scalar), asin(Scalar), acos(Scalar),
-    atan(Scalar), sinh(Scalar), cosh(Scalar), asinh(Scalar), acosh(Scalar), atanh(Scalar), trunc(Scalar);
+Scalar exp(Scalar), log(Scalar), log1p(Scalar), expm1(Scalar), sqrt(Scalar), tanh(Scalar),
+    erf(Scalar), abs(Scalar), floor(Scalar), ceil(Scalar), roundEven(Scalar), sin(Scalar),
+    cos(Scalar), tan(Scalar), asin(Scalar), acos(Scalar), atan(Scalar), sinh(Scalar), cosh(Scalar),
+    asinh(Scalar), acosh(Scalar), atanh(Scalar), trunc(Scalar);
 Scalar isNaN(Scalar), isInf(Scalar);
 Scalar sigmoid(Scalar); // 1 / (1 + exp(-x)), without overflow
 
@@ -113,8 +121,10 @@ struct NodeError {
 class GraphImporter {
 public:
   virtual ~GraphImporter() = default;
-  /// Imports a subgraph (of If, Loop, Scan) at the builder's insertion point; names of the outer graph are visible.
-  virtual std::vector<Tensor> importSubgraph(const Graph& graph, llvm::ArrayRef<Tensor> arguments) = 0;
+  /// Imports a subgraph (of If, Loop, Scan) at the builder's insertion point; names of the outer
+  /// graph are visible.
+  virtual std::vector<Tensor> importSubgraph(const Graph& graph,
+                                             llvm::ArrayRef<Tensor> arguments) = 0;
   /// A simpler value for what was just built: constants folded, small integer tensors made scalar.
   virtual mlir::Value simplify(mlir::Value built) = 0;
 };
@@ -131,13 +141,19 @@ public:
   int64_t opset; // version of the node's domain
 
   // ---- attributes; wrong types are reported ----
-  bool hasAttr(llvm::StringRef name) const { return node.attribute(std::string_view(name)) != nullptr; }
+  bool hasAttr(llvm::StringRef name) const {
+    return node.attribute(std::string_view(name)) != nullptr;
+  }
   int64_t intAttr(llvm::StringRef name, std::optional<int64_t> otherwise = std::nullopt);
   double floatAttr(llvm::StringRef name, std::optional<double> otherwise = std::nullopt);
   std::string stringAttr(llvm::StringRef name, std::optional<std::string> otherwise = std::nullopt);
-  std::vector<int64_t> intsAttr(llvm::StringRef name, std::optional<std::vector<int64_t>> otherwise = std::nullopt);
-  std::vector<float> floatsAttr(llvm::StringRef name, std::optional<std::vector<float>> otherwise = std::nullopt);
-  std::vector<std::string> stringsAttr(llvm::StringRef name, std::optional<std::vector<std::string>> otherwise = std::nullopt);
+  std::vector<int64_t> intsAttr(llvm::StringRef name,
+                                std::optional<std::vector<int64_t>> otherwise = std::nullopt);
+  std::vector<float> floatsAttr(llvm::StringRef name,
+                                std::optional<std::vector<float>> otherwise = std::nullopt);
+  std::vector<std::string>
+  stringsAttr(llvm::StringRef name,
+              std::optional<std::vector<std::string>> otherwise = std::nullopt);
   const TensorData& tensorAttr(llvm::StringRef name);
   const Graph& graphAttr(llvm::StringRef name);
 
@@ -171,7 +187,8 @@ public:
   Size size(Tensor t, int64_t dim) { return {this, getSize(b, t.value, dim)}; }
   /// An axis attribute made non-negative; an error when it is out of range of [-rank, rank).
   int64_t axis(int64_t value, int64_t rank, llvm::StringRef name = "axis");
-  std::vector<int64_t> axes(llvm::ArrayRef<int64_t> values, int64_t rank, llvm::StringRef name = "axes");
+  std::vector<int64_t> axes(llvm::ArrayRef<int64_t> values, int64_t rank,
+                            llvm::StringRef name = "axes");
 
   // ---- values that are known while compiling ----
   /// The elements of a small constant integer tensor.
@@ -179,30 +196,34 @@ public:
   /// The same; when it is not constant, an error that says so for the input called `name`.
   std::vector<int64_t> requireInts(Tensor t, llvm::StringRef name);
   std::optional<HostTensor> constantTensor(Tensor t);
-  /// The elements of a 1-D integer tensor of static length as sizes: constants, sums of dims, or read at run time.
+  /// The elements of a 1-D integer tensor of static length as sizes: constants, sums of dims, or
+  /// read at run time.
   std::vector<Size> asSizes(Tensor t, llvm::StringRef name);
 
   // ---- building: constants ----
   Tensor constant(const HostTensor& value, DType dtype);
   Tensor constant(const TensorData& data);
   Tensor ints(llvm::ArrayRef<int64_t> values, DType dtype = DType::I64); // 1-D
-  Tensor fromSizes(llvm::ArrayRef<Size> sizes, DType dtype = DType::I64); // 1-D, tensor.from_elements
-  Tensor scalarOf(double value, DType dtype);                            // rank 0
-  mlir::Type typeOf(DType dtype);                                        // element type
+  Tensor fromSizes(llvm::ArrayRef<Size> sizes,
+                   DType dtype = DType::I64); // 1-D, tensor.from_elements
+  Tensor scalarOf(double value, DType dtype); // rank 0
+  mlir::Type typeOf(DType dtype);             // element type
 
   // ---- building: maps ----
   using Body = llvm::function_ref<Scalar(llvm::ArrayRef<Scalar>)>;
   /// Elementwise over tensors that are broadcast to each other as numpy does. [ONNX Broadcasting]
   Tensor map(llvm::ArrayRef<Tensor> xs, DType result, Body body);
-  Tensor map(Tensor x, llvm::function_ref<Scalar(Scalar)> body);             // same type
+  Tensor map(Tensor x, llvm::function_ref<Scalar(Scalar)> body); // same type
   Tensor map(Tensor x, DType result, llvm::function_ref<Scalar(Scalar)> body);
   Tensor map(Tensor x, Tensor y, llvm::function_ref<Scalar(Scalar, Scalar)> body); // type of x
   Tensor map(Tensor x, Tensor y, DType result, llvm::function_ref<Scalar(Scalar, Scalar)> body);
   /// Element by element from its indices (of type index); the body reads other tensors with `at`.
   Tensor generate(llvm::ArrayRef<Size> shape, DType result, Body body);
-  /// The same with a sum or another fold over `window`: body(indices of the output and then of the window, carried).
-  Tensor generateReduce(llvm::ArrayRef<Size> shape, llvm::ArrayRef<Size> window, DType result, double init,
-                        llvm::function_ref<Scalar(llvm::ArrayRef<Scalar> indices, Scalar carried)> body);
+  /// The same with a sum or another fold over `window`: body(indices of the output and then of the
+  /// window, carried).
+  Tensor
+  generateReduce(llvm::ArrayRef<Size> shape, llvm::ArrayRef<Size> window, DType result, double init,
+                 llvm::function_ref<Scalar(llvm::ArrayRef<Scalar> indices, Scalar carried)> body);
   /// Folds `axes` of x (removed, or kept as 1): body(carried, element). `init` may be an infinity.
   Tensor reduce(Tensor x, llvm::ArrayRef<int64_t> axes, bool keepDims, double init,
                 llvm::function_ref<Scalar(Scalar carried, Scalar element)> body);
@@ -215,26 +236,31 @@ public:
   Scalar literal(double value, Scalar like) { return literal(value, like.type(), like.isUnsigned); }
   Scalar index(int64_t value) { return literal(static_cast<double>(value), b.getIndexType()); }
   Scalar index(Size s) { return {this, sizeValue(b, loc, s.v), false}; }
-  /// Converts as ONNX Cast does: floats to integers towards zero, saturating, NaN to 0; to bool: is not zero.
+  /// Converts as ONNX Cast does: floats to integers towards zero, saturating, NaN to 0; to bool: is
+  /// not zero.
   Scalar cast(Scalar v, DType to);
-  Scalar toIndex(Scalar v);           // from any integer
+  Scalar toIndex(Scalar v); // from any integer
   Scalar fromIndex(Scalar v, DType to);
-  Scalar ifElse(Scalar condition, llvm::function_ref<Scalar()> then, llvm::function_ref<Scalar()> otherwise);
+  Scalar ifElse(Scalar condition, llvm::function_ref<Scalar()> then,
+                llvm::function_ref<Scalar()> otherwise);
 
   // ---- building: structure ----
   Tensor reshape(Tensor x, llvm::ArrayRef<Size> shape);
   Tensor transpose(Tensor x, llvm::ArrayRef<int64_t> permutation);
   Tensor broadcastTo(Tensor x, llvm::ArrayRef<Size> shape);
   Tensor concat(llvm::ArrayRef<Tensor> xs, int64_t axis);
-  Tensor slice(Tensor x, llvm::ArrayRef<Size> starts, llvm::ArrayRef<Size> sizes, llvm::ArrayRef<int64_t> steps = {}); // steps > 0
+  Tensor slice(Tensor x, llvm::ArrayRef<Size> starts, llvm::ArrayRef<Size> sizes,
+               llvm::ArrayRef<int64_t> steps = {}); // steps > 0
   Tensor castTo(Tensor x, DType to);
   /// y = sum over the loops that only lhs and rhs have: "mk,kn->mn".
-  Tensor contract(Tensor lhs, Tensor rhs, llvm::StringRef equation, std::optional<DType> result = std::nullopt);
+  Tensor contract(Tensor lhs, Tensor rhs, llvm::StringRef equation,
+                  std::optional<DType> result = std::nullopt);
   /// ONNX MatMul: numpy's, batch dims broadcast.
   Tensor matmul(Tensor a, Tensor b, std::optional<DType> result = std::nullopt);
   /// NCHW convolution with explicit pads (begins, then ends).
-  Tensor conv(Tensor x, Tensor w, llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> dilations,
-              llvm::ArrayRef<int64_t> pads, int64_t group, std::optional<DType> result = std::nullopt);
+  Tensor conv(Tensor x, Tensor w, llvm::ArrayRef<int64_t> strides,
+              llvm::ArrayRef<int64_t> dilations, llvm::ArrayRef<int64_t> pads, int64_t group,
+              std::optional<DType> result = std::nullopt);
   /// Common shape by numpy's rules; an error naming both shapes when there is none.
   std::vector<Size> broadcastShapes(llvm::ArrayRef<Tensor> xs);
   mlir::Value empty(llvm::ArrayRef<Size> shape, mlir::Type elementType);
@@ -245,11 +271,14 @@ private:
   std::vector<Tensor> inputs, outputs;
 };
 
-/// Marks the versions in which an operator's definition changed, all of which the definition serves.
+/// Marks the versions in which an operator's definition changed, all of which the definition
+/// serves.
 struct Since {
   std::vector<int64_t> versions;
 };
-template <typename... T> Since since(T... versions) { return {{static_cast<int64_t>(versions)...}}; }
+template <typename... T> Since since(T... versions) {
+  return {{static_cast<int64_t>(versions)...}};
+}
 
 struct OpDefinition {
   std::string domain, name;
@@ -266,13 +295,15 @@ public:
 
 #define ORTC_ONNX_CONCAT_(a, b) a##b
 #define ORTC_ONNX_CONCAT(a, b) ORTC_ONNX_CONCAT_(a, b)
-#define ORTC_ONNX_OP_IN_(domain, name, changes, id)                                                                    \
-  static void ORTC_ONNX_CONCAT(build, id)(::ortc::opdef::NodeBuilder&);                                                 \
-  [[maybe_unused]] static const bool ORTC_ONNX_CONCAT(registered, id) = ::ortc::opdef::OpRegistry::add(                 \
-      {domain, name, ::ortc::opdef::changes.versions, ORTC_ONNX_CONCAT(build, id)});                                   \
+#define ORTC_ONNX_OP_IN_(domain, name, changes, id)                                                \
+  static void ORTC_ONNX_CONCAT(build, id)(::ortc::opdef::NodeBuilder&);                            \
+  [[maybe_unused]] static const bool ORTC_ONNX_CONCAT(registered, id) =                            \
+      ::ortc::opdef::OpRegistry::add(                                                              \
+          {domain, name, ::ortc::opdef::changes.versions, ORTC_ONNX_CONCAT(build, id)});           \
   static void ORTC_ONNX_CONCAT(build, id)(::ortc::opdef::NodeBuilder & n)
 /// Defines an operator of ai.onnx: `ORTC_ONNX_OP("Relu", since(1, 6, 13, 14)) { ... n ... }`.
 #define ORTC_ONNX_OP(name, versions) ORTC_ONNX_OP_IN_("", name, versions, __COUNTER__)
-#define ORTC_ONNX_OP_IN(domain, name, versions) ORTC_ONNX_OP_IN_(domain, name, versions, __COUNTER__)
+#define ORTC_ONNX_OP_IN(domain, name, versions)                                                    \
+  ORTC_ONNX_OP_IN_(domain, name, versions, __COUNTER__)
 
 } // namespace ortc::opdef

@@ -6,10 +6,11 @@
 
 namespace ortc {
 
-/// result[o] = sum over i of lhs * rhs, in f64 (integers: in the 64-bit ring). `outer`/`inner` are extents; strides are
-/// in elements, for lhs, rhs (and result). Runs on all cores; the result does not depend on their number.
-void sumOfProducts(const HostTensor& lhs, bool lhsUnsigned, const HostTensor& rhs, bool rhsUnsigned, HostTensor& result,
-                   llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> inner,
+/// result[o] = sum over i of lhs * rhs, in f64 (integers: in the 64-bit ring). `outer`/`inner` are
+/// extents; strides are in elements, for lhs, rhs (and result). Runs on all cores; the result does
+/// not depend on their number.
+void sumOfProducts(const HostTensor& lhs, bool lhsUnsigned, const HostTensor& rhs, bool rhsUnsigned,
+                   HostTensor& result, llvm::ArrayRef<int64_t> outer, llvm::ArrayRef<int64_t> inner,
                    std::array<llvm::SmallVector<int64_t>, 3> outerStrides,
                    std::array<llvm::SmallVector<int64_t>, 2> innerStrides);
 
@@ -19,7 +20,8 @@ void toIntegers(const HostTensor& tensor, bool isUnsigned, uint64_t* out);
 /// Does a sum of `terms` products of these integers stay exact in f64?
 bool exactInDoubles(const HostTensor& a, const HostTensor& b, int64_t terms);
 
-/// `body(begin, end)` over [0, count) on all cores, in contiguous pieces. A body must not call parallelFor.
+/// `body(begin, end)` over [0, count) on all cores, in contiguous pieces. A body must not call
+/// parallelFor.
 void parallelFor(int64_t count, llvm::function_ref<void(int64_t begin, int64_t end)> body);
 
 /// Number of threads that parallelFor uses; 0: as many as there are cores.
@@ -30,7 +32,8 @@ mlir::Type accumulatorType(mlir::Type result);
 /// `v` as the accumulator type of `result`.
 mlir::Value widen(ElementEmitter& e, mlir::Value v, mlir::Type result, bool isUnsigned);
 /// Scalar code: the sum over `extents` of the products that `factors(indices)` gives, as `result`.
-mlir::Value accumulateProducts(ElementEmitter& e, mlir::Type result, mlir::ValueRange extents,
-                               llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::ValueRange)> factors);
+mlir::Value accumulateProducts(
+    ElementEmitter& e, mlir::Type result, mlir::ValueRange extents,
+    llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::ValueRange)> factors);
 
 } // namespace ortc

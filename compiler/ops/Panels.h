@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner part of sums of products in the evaluator: a blocked matrix product in f64 (or the 64-bit ring). Both
-// operands are packed into panels, so that the innermost loop reads memory in order. The sum of each element runs over k
-// from first to last, whatever the blocks: results depend neither on threads nor on the vector width.
+// The inner part of sums of products in the evaluator: a blocked matrix product in f64 (or the
+// 64-bit ring). Both operands are packed into panels, so that the innermost loop reads memory in
+// order. The sum of each element runs over k from first to last, whatever the blocks: results
+// depend neither on threads nor on the vector width.
 #pragma once
 #include "compiler/ops/Accumulate.h"
 #include <vector>
@@ -26,7 +27,8 @@ template <typename T> struct LeftPanels {
   template <typename At> void pack(int64_t panel, At at) {
     T* out = data.data() + panel * tileRows * depth;
     for (int64_t r = 0; r < tileRows && panel * tileRows + r < rows; ++r)
-      for (int64_t k = 0; k < depth; ++k) out[k * tileRows + r] = at(panel * tileRows + r, k);
+      for (int64_t k = 0; k < depth; ++k)
+        out[k * tileRows + r] = at(panel * tileRows + r, k);
   }
 };
 
@@ -35,7 +37,8 @@ template <typename T> class ColumnBlock {
 public:
   static constexpr int64_t blockColumns = 4 * tileColumns, blockDepth = 512;
 
-  /// `packRow(k, out)` writes the elements of the columns in row k; `store(row, values)` takes a finished row.
+  /// `packRow(k, out)` writes the elements of the columns in row k; `store(row, values)` takes a
+  /// finished row.
   template <typename PackRow, typename Store>
   void run(const LeftPanels<T>& left, int64_t columns, PackRow packRow, Store store) {
     int64_t strips = (columns + tileColumns - 1) / tileColumns;
@@ -47,15 +50,18 @@ public:
       for (int64_t k = 0; k < depth; ++k) {
         packRow(k0 + k, row);
         for (int64_t s = 0; s < strips; ++s)
-          std::copy_n(row + s * tileColumns, tileColumns, right.data() + (s * depth + k) * tileColumns);
+          std::copy_n(row + s * tileColumns, tileColumns,
+                      right.data() + (s * depth + k) * tileColumns);
       }
       for (int64_t p = 0; p < left.panels(); ++p)
         for (int64_t s = 0; s < strips; ++s)
-          accumulateTile(depth, left.panel(p) + k0 * tileRows, right.data() + s * depth * tileColumns, tile(p, s, strips));
+          accumulateTile(depth, left.panel(p) + k0 * tileRows,
+                         right.data() + s * depth * tileColumns, tile(p, s, strips));
     }
     for (int64_t r = 0; r < left.rows; ++r) {
       for (int64_t s = 0; s < strips; ++s)
-        std::copy_n(tile(r / tileRows, s, strips) + r % tileRows * tileColumns, tileColumns, row + s * tileColumns);
+        std::copy_n(tile(r / tileRows, s, strips) + r % tileRows * tileColumns, tileColumns,
+                    row + s * tileColumns);
       store(r, static_cast<const T*>(row));
     }
   }

@@ -19,6 +19,7 @@ void ortc::OrtcDialect::initialize() {
 #include "compiler/ops/AddOps.inc"
 }
 
-Operation* ortc::OrtcDialect::materializeConstant(OpBuilder& builder, Attribute value, Type type, Location loc) {
+Operation* ortc::OrtcDialect::materializeConstant(OpBuilder& builder, Attribute value, Type type,
+                                                  Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Only for targets whose convolutions want channels last. Assumes simplified tensor IR with constants folded, so that
-// weights are seen as constants; comes after FoldScaleIntoWeights, which knows output channels by their dim, and before
-// kernels are formed.
+// Only for targets whose convolutions want channels last. Assumes simplified tensor IR with
+// constants folded, so that weights are seen as constants; comes after FoldScaleIntoWeights, which
+// knows output channels by their dim, and before kernels are formed.
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Transposes.h"
 
@@ -24,7 +24,8 @@ struct AssignLayoutPass : impl::AssignLayoutBase<AssignLayoutPass> {
     for (ConvOp op : convolutions) {
       int64_t n = op.spatialRank();
       Permutation toLast{0};
-      for (int64_t i = 0; i < n; ++i) toLast.push_back(i + 2);
+      for (int64_t i = 0; i < n; ++i)
+        toLast.push_back(i + 2);
       toLast.push_back(1);
       Value& x = last[op.getInput()];
       if (!x) {
@@ -34,23 +35,29 @@ struct AssignLayoutPass : impl::AssignLayoutBase<AssignLayoutPass> {
       }
       rewriter.setInsertionPoint(op);
       Sizes sizes = getSizes(rewriter, op.getInit()), moved;
-      for (int64_t d : toLast) moved.push_back(sizes[d]);
-      Value init = createEmpty(rewriter, op.getLoc(), moved, getElementTypeOrSelf(op.getResult().getType()));
-      auto made = rewriter.create<ConvOp>(op.getLoc(), init.getType(), x, op.getWeights(), init, op.getStrides(), op.getDilations(),
-                                          op.getPads(), op.getGroup(), "nhwc", op.getInputUnsigned(), op.getWeightsUnsigned());
-      rewriter.replaceOp(op, createTranspose(rewriter, op.getLoc(), made.getResult(), inverse(toLast)));
+      for (int64_t d : toLast)
+        moved.push_back(sizes[d]);
+      Value init =
+          createEmpty(rewriter, op.getLoc(), moved, getElementTypeOrSelf(op.getResult().getType()));
+      auto made = rewriter.create<ConvOp>(
+          op.getLoc(), init.getType(), x, op.getWeights(), init, op.getStrides(), op.getDilations(),
+          op.getPads(), op.getGroup(), "nhwc", op.getInputUnsigned(), op.getWeightsUnsigned());
+      rewriter.replaceOp(op,
+                         createTranspose(rewriter, op.getLoc(), made.getResult(), inverse(toLast)));
     }
     moveTransposes(getOperation());
     getOperation().walk([&](linalg::GenericOp g) { dropOnes(rewriter, g); });
   }
 
-  /// A constant per channel, (channels, 1, 1), is read along the last loop now; epilogues want it to be its last dim.
+  /// A constant per channel, (channels, 1, 1), is read along the last loop now; epilogues want it
+  /// to be its last dim.
   static void dropOnes(RewriterBase& rewriter, linalg::GenericOp g) {
     SmallVector<AffineMap> maps = g.getIndexingMapsArray();
     bool changed = false;
     for (OpOperand* operand : g.getDpsInputOperands()) {
       AffineMap& map = maps[operand->getOperandNumber()];
-      if (!operand->get().getDefiningOp<arith::ConstantOp>() || !map.isProjectedPermutation(true)) continue;
+      if (!operand->get().getDefiningOp<arith::ConstantOp>() || !map.isProjectedPermutation(true))
+        continue;
       auto type = cast<RankedTensorType>(operand->get().getType());
       SmallVector<AffineExpr> exprs;
       SmallVector<int64_t> shape;
@@ -59,7 +66,8 @@ struct AssignLayoutPass : impl::AssignLayoutBase<AssignLayoutPass> {
       if (exprs.size() == map.getNumResults()) continue;
       rewriter.setInsertionPoint(g);
       Value init = rewriter.create<tensor::EmptyOp>(g.getLoc(), shape, type.getElementType());
-      operand->set(rewriter.createOrFold<ReshapeOp>(operand->get().getLoc(), init.getType(), operand->get(), init));
+      operand->set(rewriter.createOrFold<ReshapeOp>(operand->get().getLoc(), init.getType(),
+                                                    operand->get(), init));
       map = AffineMap::get(map.getNumDims(), 0, exprs, rewriter.getContext());
       changed = true;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assumes nothing; guarantees that what is left reads an input, is too large to be worth a constant, or would take too
-// long to compute here. Comes after passes that want to see how weights are made (dequantisation), and before those
-// that look at constant weights (packing).
+// Assumes nothing; guarantees that what is left reads an input, is too large to be worth a
+// constant, or would take too long to compute here. Comes after passes that want to see how weights
+// are made (dequantisation), and before those that look at constant weights (packing).
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/passes/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -24,7 +24,8 @@ struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
       if (Operation* def = v.getDefiningOp(); def && isOpTriviallyDead(def)) def->erase();
   }
 
-  void fold(MutableArrayRef<Region> regions, FoldLimits& limits, SmallVectorImpl<Value>& candidates) {
+  void fold(MutableArrayRef<Region> regions, FoldLimits& limits,
+            SmallVectorImpl<Value>& candidates) {
     for (Region& region : regions)
       for (Block& block : region)
         for (Operation& op : llvm::make_early_inc_range(block)) {
@@ -38,7 +39,8 @@ struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
           for (auto [r, c] : llvm::zip(op.getResults(), *constants))
             if (!r.use_empty()) r.replaceAllUsesWith(b.create<arith::ConstantOp>(op.getLoc(), c));
           llvm::SetVector<Value> operands(op.operand_begin(), op.operand_end());
-          for (Region& r : op.getRegions()) getUsedValuesDefinedAbove(r, r, operands);
+          for (Region& r : op.getRegions())
+            getUsedValuesDefinedAbove(r, r, operands);
           op.erase();
           // Large weights are freed early: the copy that was folded may be the last use.
           for (Value v : operands) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assumes simplified tensor IR. Guarantees that no transpose is left that a contraction, an elementwise op, a reduction
-// or another transpose could take in. Comes before kernels are formed, which take transposes for work of their own; what
-// becomes a transpose of a constant is left to FoldConstants.
+// Assumes simplified tensor IR. Guarantees that no transpose is left that a contraction, an
+// elementwise op, a reduction or another transpose could take in. Comes before kernels are formed,
+// which take transposes for work of their own; what becomes a transpose of a constant is left to
+// FoldConstants.
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Transposes.h"
 

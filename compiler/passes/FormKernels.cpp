@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides what is computed together. From the last op to the first, each op joins the kernel of its users when that
-// costs nothing, and else starts a kernel of its own, so that its result gets a place in memory.
+// Decides what is computed together. From the last op to the first, each op joins the kernel of its
+// users when that costs nothing, and else starts a kernel of its own, so that its result gets a
+// place in memory.
 //
-//   contractions, convolutions  take the elementwise ops after them as an epilogue: what they compute goes to memory in
+//   contractions, convolutions  take the elementwise ops after them as an epilogue: what they
+//   compute goes to memory in
 //                               any case, so that this is free, and comes before all else
-//   elementwise producers       join any kernel that reads them, unless they would be computed again and again there;
-//                               cheap ones (casts, transposes, broadcasts) are even copied into several kernels
-//   reductions                  join when their users need them per row: softmax and layer norm become one kernel
-//   reshape, slices, concat     stay outside when their source is in memory: the planner makes them views
+//   elementwise producers       join any kernel that reads them, unless they would be computed
+//   again and again there;
+//                               cheap ones (casts, transposes, broadcasts) are even copied into
+//                               several kernels
+//   reductions                  join when their users need them per row: softmax and layer norm
+//   become one kernel reshape, slices, concat     stay outside when their source is in memory: the
+//   planner makes them views
 //
-// Assumes: simplified tensor IR (no dead ops, transposes folded into contractions). Guarantees: at the function's level
-// (and in scf regions) every tensor op is in a kernel, or is a view, a constant or control flow.
+// Assumes: simplified tensor IR (no dead ops, transposes folded into contractions). Guarantees: at
+// the function's level (and in scf regions) every tensor op is in a kernel, or is a view, a
+// constant or control flow.
 #include "compiler/passes/FormKernels.h"
 #include "compiler/ir/Sizes.h"
-#include "compiler/passes/Transposes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 
 using namespace mlir;
@@ -21,16 +26,24 @@ using namespace mlir;
 namespace ortc {
 namespace {
 
-bool isView(Operation* op) { return isa<ReshapeOp, tensor::ExtractSliceOp, tensor::CastOp>(op); }
-bool isHeavy(Operation* op) { return isa<ContractOp, ConvOp>(op); }
+bool isView(Operation* op) {
+  return isa<ReshapeOp, tensor::ExtractSliceOp, tensor::CastOp>(op);
+}
+bool isHeavy(Operation* op) {
+  return isa<ContractOp, ConvOp>(op);
+}
 /// Written in place wherever it is read; never a kernel of its own.
 bool isShapeOnly(Operation* op) {
   if (auto c = dyn_cast<arith::ConstantOp>(op)) return isa<TensorType>(c.getType());
   return isa<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(op);
 }
 
-linalg::GenericOp asGeneric(Operation* op) { return dyn_cast<linalg::GenericOp>(op); }
-bool isParallel(linalg::GenericOp g) { return g && g.getNumReductionLoops() == 0; }
+linalg::GenericOp asGeneric(Operation* op) {
+  return dyn_cast<linalg::GenericOp>(op);
+}
+bool isParallel(linalg::GenericOp g) {
+  return g && g.getNumReductionLoops() == 0;
+}
 
 /// Work per element that is not worth a trip through memory.
 bool isCheap(Operation* op) {
@@ -40,35 +53,43 @@ bool isCheap(Operation* op) {
   bool costly = false;
   g.getRegion().walk([&](Operation* inner) {
     if (isa<linalg::YieldOp, linalg::IndexOp, arith::ConstantOp>(inner)) return;
-    if (inner->getDialect()->getNamespace() == "math" || isa<scf::ForOp, scf::WhileOp, arith::DivFOp>(inner)) costly = true;
+    if (inner->getDialect()->getNamespace() == "math" ||
+        isa<scf::ForOp, scf::WhileOp, arith::DivFOp>(inner))
+      costly = true;
     ++ops;
   });
   return !costly && ops <= 3;
 }
 
-/// May `g` be in the epilogue of a contraction or convolution? All kernels of catalogues can do arithmetic on what is
-/// read along the columns of the result, and nothing else: `element` is the type of it, when it is a float.
+/// May `g` be in the epilogue of a contraction or convolution? All kernels of catalogues can do
+/// arithmetic on what is read along the columns of the result, and nothing else: `element` is the
+/// type of it, when it is a float.
 bool fitsEpilogue(linalg::GenericOp g, Type element) {
-  if (!isParallel(g) || g.getNumDpsInits() != 1 || !g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isIdentity()) return false;
+  if (!isParallel(g) || g.getNumDpsInits() != 1 ||
+      !g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isIdentity())
+    return false;
   bool fits = true;
   auto typeFits = [&](Type t) { return !element || t == element || !isa<FloatType>(element); };
   g.getRegion().walk([&](Operation* op) {
     if (isa<linalg::YieldOp>(op)) return;
     StringRef dialect = op->getDialect()->getNamespace();
     fits &= dialect == "arith" || dialect == "math";
-    for (Type t : op->getResultTypes()) fits &= typeFits(t) || t.isInteger(1);
+    for (Type t : op->getResultTypes())
+      fits &= typeFits(t) || t.isInteger(1);
   });
   for (OpOperand* operand : g.getDpsInputOperands()) {
     AffineMap map = g.getMatchingIndexingMap(operand);
-    fits &= typeFits(getElementTypeOrSelf(operand->get().getType())) && map.isProjectedPermutation(true);
+    fits &= typeFits(getElementTypeOrSelf(operand->get().getType())) &&
+            map.isProjectedPermutation(true);
     for (auto [d, e] : llvm::enumerate(map.getResults())) // the last loop runs along the last dim
-      fits &= e != getAffineDimExpr(g.getNumLoops() - 1, g.getContext()) || d + 1 == map.getNumResults();
+      fits &= e != getAffineDimExpr(g.getNumLoops() - 1, g.getContext()) ||
+              d + 1 == map.getNumResults();
   }
   return fits;
 }
 
-/// Do the loops of the result that both operands have come before all others? Catalogues count the rows of an epilogue
-/// over batches first.
+/// Do the loops of the result that both operands have come before all others? Catalogues count the
+/// rows of an epilogue over batches first.
 bool batchComesFirst(ContractOp op) {
   bool row = false;
   for (AffineExpr e : op.map(2).getResults()) {
@@ -81,31 +102,36 @@ bool batchComesFirst(ContractOp op) {
 }
 
 constexpr uint64_t insideSum = uint64_t(1) << 63;
-/// Per dim of a tensor: on which loops of a kernel its index depends when it is read there, as bits (the kernel's root
-/// is written by one loop per dim); `insideSum` for loops of reductions.
+/// Per dim of a tensor: on which loops of a kernel its index depends when it is read there, as bits
+/// (the kernel's root is written by one loop per dim); `insideSum` for loops of reductions.
 using Access = SmallVector<uint64_t>;
 
 struct Group {
   unsigned id;
-  SmallVector<Operation*> ops; // last first; ops.front() is the root
-  Operation* heavy = nullptr;  // the contraction or convolution
+  SmallVector<Operation*> ops;                        // last first; ops.front() is the root
+  Operation* heavy = nullptr;                         // the contraction or convolution
   DenseMap<Operation*, SmallVector<Access>> accesses; // how the results of ops are read
-  llvm::SmallPtrSet<Operation*, 8> repeated;          // ops whose elements are computed more than once
+  llvm::SmallPtrSet<Operation*, 8> repeated; // ops whose elements are computed more than once
   Operation* root() const { return ops.front(); }
 };
 
 uint64_t unionOf(const Access& a) {
   uint64_t m = 0;
-  for (uint64_t x : a) m |= x;
+  for (uint64_t x : a)
+    m |= x;
   return m;
 }
 
-/// The loops of `g` on which a value in its body depends; a block argument depends on those that its operand is read by.
+/// The loops of `g` on which a value in its body depends; a block argument depends on those that
+/// its operand is read by.
 uint64_t loopsOf(Value v, linalg::GenericOp g, ArrayRef<uint64_t> loops, unsigned depth = 0) {
   uint64_t all = 0;
-  for (uint64_t l : loops) all |= l;
+  for (uint64_t l : loops)
+    all |= l;
   if (auto arg = dyn_cast<BlockArgument>(v)) {
-    if (arg.getOwner() != &g.getRegion().front() || !isa<RankedTensorType>(g->getOperand(arg.getArgNumber()).getType())) return all;
+    if (arg.getOwner() != &g.getRegion().front() ||
+        !isa<RankedTensorType>(g->getOperand(arg.getArgNumber()).getType()))
+      return all;
     uint64_t m = 0;
     for (AffineExpr e : g.getMatchingIndexingMap(&g->getOpOperand(arg.getArgNumber())).getResults())
       e.walk([&](AffineExpr x) {
@@ -118,7 +144,8 @@ uint64_t loopsOf(Value v, linalg::GenericOp g, ArrayRef<uint64_t> loops, unsigne
   if (auto index = dyn_cast<linalg::IndexOp>(op)) return loops[index.getDim()];
   if (op->getNumRegions() || depth > 24) return all;
   uint64_t m = 0;
-  for (Value operand : op->getOperands()) m |= loopsOf(operand, g, loops, depth + 1);
+  for (Value operand : op->getOperands())
+    m |= loopsOf(operand, g, loops, depth + 1);
   return m;
 }
 
@@ -130,7 +157,8 @@ bool readsOnce(Operation* user, Value value) {
   for (OpOperand& operand : g->getOpOperands()) {
     if (operand.get() != value) continue;
     AffineMap map = g.getMatchingIndexingMap(&operand);
-    once &= map.isPermutation() || (map.isProjectedPermutation(true) && map.getNumResults() == map.getNumDims());
+    once &= map.isPermutation() ||
+            (map.isProjectedPermutation(true) && map.getNumResults() == map.getNumDims());
   }
   // Read by tensor.extract in the body: about once if nothing is summed over.
   bool extracted = false;
@@ -147,9 +175,11 @@ public:
     function.walk([&](Block* block) {
       Operation* parent = block->getParentOp();
       if (parent == function.getOperation() || isa<scf::IfOp, scf::ForOp, scf::WhileOp>(parent))
-        if (!parent->getParentOfType<linalg::GenericOp>() && !parent->getParentOfType<KernelOp>()) blocks.push_back(block);
+        if (!parent->getParentOfType<linalg::GenericOp>() && !parent->getParentOfType<KernelOp>())
+          blocks.push_back(block);
     });
-    for (Block* block : blocks) formBlock(*block);
+    for (Block* block : blocks)
+      formBlock(*block);
   }
 
 private:
@@ -160,7 +190,8 @@ private:
 
   static bool isTensorWork(Operation& op) {
     if (isShapeOnly(&op) || op.getNumResults() == 0 || op.getNumRegions() > 1) return false;
-    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, KernelOp, HostStepOp, tensor::InsertSliceOp>(op)) return false;
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, KernelOp, HostStepOp, tensor::InsertSliceOp>(op))
+      return false;
     return isDenseTensor(op.getResult(0).getType());
   }
 
@@ -171,7 +202,8 @@ private:
       if (!isTensorWork(op) || op.use_empty()) continue;
       place(op);
     }
-    for (auto& g : groups) build(*g);
+    for (auto& g : groups)
+      build(*g);
   }
 
   /// Users in this block, by the op of this block that holds them.
@@ -209,7 +241,8 @@ private:
         generic.getRegion().walk([&](tensor::ExtractOp e) {
           if (e.getTensor() != value) return;
           Access a;
-          for (Value i : e.getIndices()) a.push_back(loopsOf(i, generic, loops));
+          for (Value i : e.getIndices())
+            a.push_back(loopsOf(i, generic, loops));
           out.push_back(a);
         });
       } else if (auto reshape = dyn_cast<ReshapeOp>(user)) {
@@ -218,7 +251,8 @@ private:
         Access a(from.size(), 0);
         for (const DimGroup& group : groupDims(from, to)) {
           uint64_t m = 0;
-          for (unsigned d = group.to0; d < group.to1; ++d) m |= at[d];
+          for (unsigned d = group.to0; d < group.to1; ++d)
+            m |= at[d];
           for (unsigned d = group.from0; d < group.from1; ++d)
             if (constantSize(from[d]) != 1) a[d] = m;
         }
@@ -227,7 +261,8 @@ private:
         Access a;
         auto dropped = slice.getDroppedDims();
         unsigned next = 0;
-        for (int64_t d = 0; d < slice.getSourceType().getRank(); ++d) a.push_back(dropped.test(d) ? 0 : at[next++]);
+        for (int64_t d = 0; d < slice.getSourceType().getRank(); ++d)
+          a.push_back(dropped.test(d) ? 0 : at[next++]);
         out.push_back(a);
       } else {
         out.push_back(at);
@@ -244,11 +279,14 @@ private:
 
   static Access rootAccess(Operation* root) {
     Access a;
-    for (auto [d, s] : llvm::enumerate(cast<RankedTensorType>(root->getResult(0).getType()).getShape())) a.push_back(s == 1 ? 0 : uint64_t(1) << std::min<size_t>(d, 62));
+    for (auto [d, s] :
+         llvm::enumerate(cast<RankedTensorType>(root->getResult(0).getType()).getShape()))
+      a.push_back(s == 1 ? 0 : uint64_t(1) << std::min<size_t>(d, 62));
     return a;
   }
 
-  /// Is the access made in the outermost loops of the kernel only, so that what is read is computed once there?
+  /// Is the access made in the outermost loops of the kernel only, so that what is read is computed
+  /// once there?
   static bool isPerRow(const Access& a, Group& g) {
     uint64_t m = unionOf(a);
     if (m & insideSum) return false;
@@ -262,8 +300,8 @@ private:
 
   // ---- groups around a contraction or convolution ----
 
-  /// The elementwise ops that end in `root`, up to the contraction or convolution whose epilogue they can be; empty when
-  /// there is none.
+  /// The elementwise ops that end in `root`, up to the contraction or convolution whose epilogue
+  /// they can be; empty when there is none.
   SmallVector<Operation*> collectEpilogue(Operation& root) {
     SmallVector<Operation*> set;
     if (!isHeavy(&root) && !fitsEpilogue(asGeneric(&root), nullptr)) return set;
@@ -274,20 +312,26 @@ private:
     };
     add(&root);
     if (isHeavy(&root)) return set;
-    unsigned steps = 0; // everything up to the heavy op is taken, what comes before it joins by other rules
+    unsigned steps =
+        0; // everything up to the heavy op is taken, what comes before it joins by other rules
     for (Operation* op = root.getPrevNode(); op && steps < 400; op = op->getPrevNode(), ++steps) {
       if (op->getNumResults() != 1 || op->use_empty() || groupOf.count(op)) continue;
       bool heavy = isHeavy(op);
       if (!heavy && !fitsEpilogue(asGeneric(op), nullptr)) continue;
       SmallVector<Operation*> users = usersOf(*op);
-      if (!llvm::all_of(users, [&](Operation* u) { return members.contains(u) && readsAtIdentity(u, op->getResult(0)); })) continue;
+      if (!llvm::all_of(users, [&](Operation* u) {
+            return members.contains(u) && readsAtIdentity(u, op->getResult(0));
+          }))
+        continue;
       if (!sameShape(op, &root)) continue;
       add(op);
       if (!heavy) continue;
       Type element = getElementTypeOrSelf(op->getResult(0).getType());
       auto fits = [&](Operation* o) { return fitsEpilogue(asGeneric(o), element); };
       auto contract = dyn_cast<ContractOp>(op);
-      if ((contract && !batchComesFirst(contract)) || !llvm::all_of(ArrayRef(set).drop_back(), fits)) return {};
+      if ((contract && !batchComesFirst(contract)) ||
+          !llvm::all_of(ArrayRef(set).drop_back(), fits))
+        return {};
       return set;
     }
     return {};
@@ -300,7 +344,8 @@ private:
     SmallVector<Operation*> users = usersOf(op);
     if (SmallVector<Operation*> epilogue = collectEpilogue(op); !epilogue.empty()) {
       Group& g = newGroup(op);
-      for (Operation* member : ArrayRef(epilogue).drop_front()) join(*member, g);
+      for (Operation* member : ArrayRef(epilogue).drop_front())
+        join(*member, g);
       g.heavy = epilogue.back();
       return;
     }
@@ -313,11 +358,12 @@ private:
       all &= g && g == common;
     }
     if (all && common && mayJoin(op, users, *common)) return join(op, *common);
-    if (isView(&op)) return; // of something in memory
+    if (isView(&op)) return;       // of something in memory
     if (isa<ConcatOp>(op)) return; // its sources are written in place
     // Cheap: a copy in each kernel that reads it is better than memory.
     if (allGrouped && isCheap(&op) && users.size() <= 4) {
-      bool fits = llvm::all_of(users, [&](Operation* u) { return mayJoinCheap(op, u, *groupOf.lookup(u)); });
+      bool fits = llvm::all_of(
+          users, [&](Operation* u) { return mayJoinCheap(op, u, *groupOf.lookup(u)); });
       if (fits) return duplicate(op, users);
     }
     newGroup(op);
@@ -340,15 +386,18 @@ private:
       // Joins the epilogue side only: nothing is computed inside of the sums of a heavy op.
       for (Operation* u : users)
         if (u == g.heavy) return false;
-      return generic && isCheap(&op) && fitsEpilogue(generic, getElementTypeOrSelf(g.heavy->getResult(0).getType()));
+      return generic && isCheap(&op) &&
+             fitsEpilogue(generic, getElementTypeOrSelf(g.heavy->getResult(0).getType()));
     }
     for (Operation* u : users) // ops with loops of their own read what is in memory
       if (!asGeneric(u) && !isView(u)) return false;
     SmallVector<Access> accesses = accessesOf(op, users, g);
     if (accesses.empty() || accesses.size() > 8) return false;
     bool perRow = llvm::all_of(accesses, [&](const Access& a) { return isPerRow(a, g); });
-    for (Operation* u : users) perRow &= !g.repeated.contains(u);
-    if (generic && generic.getNumReductionLoops()) return perRow && rowsAreEnough(generic, g, accesses);
+    for (Operation* u : users)
+      perRow &= !g.repeated.contains(u);
+    if (generic && generic.getNumReductionLoops())
+      return perRow && rowsAreEnough(generic, g, accesses);
     if (!isView(&op) && !isParallel(generic)) return false;
     if (perRow || isCheap(&op) || isView(&op)) return true;
     for (Operation* u : users)
@@ -371,7 +420,8 @@ private:
 
   static bool mayJoinCheap(Operation& op, Operation* user, Group& g) {
     if (!asGeneric(user) && !isView(user)) return false;
-    return !g.heavy || fitsEpilogue(asGeneric(&op), getElementTypeOrSelf(g.heavy->getResult(0).getType()));
+    return !g.heavy ||
+           fitsEpilogue(asGeneric(&op), getElementTypeOrSelf(g.heavy->getResult(0).getType()));
   }
 
   static bool readsAtIdentity(Operation* user, Value value) {
@@ -390,7 +440,8 @@ private:
 
   static bool sameShape(Operation* a, Operation* b) {
     OpBuilder builder(a);
-    auto ta = cast<RankedTensorType>(a->getResult(0).getType()), tb = cast<RankedTensorType>(b->getResult(0).getType());
+    auto ta = cast<RankedTensorType>(a->getResult(0).getType()),
+         tb = cast<RankedTensorType>(b->getResult(0).getType());
     if (ta.getRank() != tb.getRank()) return false;
     return sameSizes(getSizes(builder, a->getResult(0)), getSizes(builder, b->getResult(0)));
   }
@@ -401,7 +452,8 @@ private:
     bool once = true;
     for (Operation* u : users)
       if (g.accesses.count(u)) once &= !g.repeated.contains(u) && readsOnce(u, op.getResult(0));
-    if (!once && !llvm::all_of(accesses, [&](const Access& a) { return isPerRow(a, g); })) g.repeated.insert(&op);
+    if (!once && !llvm::all_of(accesses, [&](const Access& a) { return isPerRow(a, g); }))
+      g.repeated.insert(&op);
     g.accesses[&op] = std::move(accesses);
     g.ops.push_back(&op);
     groupOf[&op] = &g;
@@ -409,7 +461,8 @@ private:
 
   void duplicate(Operation& op, ArrayRef<Operation*> users) {
     OpBuilder b(&op);
-    // The original stays with the group of the first user; joined last, when it has no other users any more.
+    // The original stays with the group of the first user; joined last, when it has no other users
+    // any more.
     Group* first = groupOf.lookup(users[0]);
     DenseMap<Group*, Operation*> copies;
     for (Operation* user : users) {
@@ -419,7 +472,8 @@ private:
       bool isNew = !copy;
       if (isNew) copy = b.clone(op);
       for (OpOperand& use : llvm::make_early_inc_range(op.getUses()))
-        if (op.getBlock()->findAncestorOpInBlock(*use.getOwner()) == user) use.set(copy->getResult(0));
+        if (op.getBlock()->findAncestorOpInBlock(*use.getOwner()) == user)
+          use.set(copy->getResult(0));
     }
     for (Operation* user : users) {
       Group* g = groupOf.lookup(user);
@@ -428,7 +482,8 @@ private:
     join(op, *first);
   }
 
-  /// Outer loops of the root that sums inside of the kernel are computed for: those within run many times per sum.
+  /// Outer loops of the root that sums inside of the kernel are computed for: those within run many
+  /// times per sum.
   static std::optional<int64_t> rowLoops(Group& g) {
     std::optional<int64_t> rows;
     int64_t rank = cast<RankedTensorType>(g.root()->getResult(0).getType()).getRank();
@@ -454,7 +509,8 @@ private:
       if (!source || !inside.contains(source)) inside.erase(op);
     }
     OpBuilder b(root);
-    auto kernel = b.create<KernelOp>(root->getLoc(), root->getResultTypes(), "kernel", DictionaryAttr(), DictionaryAttr());
+    auto kernel = b.create<KernelOp>(root->getLoc(), root->getResultTypes(), "kernel",
+                                     DictionaryAttr(), DictionaryAttr());
     Block* body = b.createBlock(&kernel.getBody());
     SmallVector<Operation*> ordered;
     for (Operation* op : llvm::reverse(g.ops))
@@ -467,7 +523,9 @@ private:
     }
     b.setInsertionPointToEnd(body);
     b.create<YieldOp>(root->getLoc(), root->getResults());
-    root->getResult(0).replaceUsesWithIf(kernel.getResult(0), [&](OpOperand& use) { return !kernel->isProperAncestor(use.getOwner()); });
+    root->getResult(0).replaceUsesWithIf(kernel.getResult(0), [&](OpOperand& use) {
+      return !kernel->isProperAncestor(use.getOwner());
+    });
     kernel->setLoc(FusedLoc::get(b.getContext(), locs));
     if (auto rows = rowLoops(g)) kernel->setAttr("ortc.rows", b.getI64IntegerAttr(*rows));
   }
@@ -475,6 +533,8 @@ private:
 
 } // namespace
 
-void formKernels(func::FuncOp function) { Former(function).run(); }
+void formKernels(func::FuncOp function) {
+  Former(function).run();
+}
 
 } // namespace ortc

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comes after layouts are settled (concatenations are made anew there) and before kernels are formed.
+// Comes after layouts are settled (concatenations are made anew there) and before kernels are
+// formed.
 #include "compiler/passes/Passes.h"
 
 using namespace mlir;
@@ -18,7 +19,9 @@ struct ShareConcatPrefixPass : impl::ShareConcatPrefixBase<ShareConcatPrefixPass
         std::pair<ConcatOp, SmallVector<Value>>* best = nullptr;
         for (auto& earlier : seen) {
           size_t n = earlier.second.size();
-          if (earlier.first.getAxis() != op.getAxis() || n >= all.size() || (best && n <= best->second.size())) continue;
+          if (earlier.first.getAxis() != op.getAxis() || n >= all.size() ||
+              (best && n <= best->second.size()))
+            continue;
           if (llvm::equal(earlier.second, ArrayRef(all).take_front(n))) best = &earlier;
         }
         if (best) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assumes tensor IR; keeps its rules (see docs/spine.md): sizes stay beside their tensors, types do not change. Runs
-// after import and after every pass that leaves dead or constant code behind.
+// Assumes tensor IR; keeps its rules (see docs/spine.md): sizes stay beside their tensors, types do
+// not change. Runs after import and after every pass that leaves dead or constant code behind.
 #include "compiler/evaluate/Simplify.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/SizePatterns.h"
@@ -20,7 +20,8 @@ namespace ortc {
 
 namespace {
 struct ScalariseSmallTensors : RewritePattern {
-  explicit ScalariseSmallTensors(MLIRContext* context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  explicit ScalariseSmallTensors(MLIRContext* context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation* op, PatternRewriter& rewriter) const override {
     if (!isa_and_present<linalg::LinalgDialect, tensor::TensorDialect>(op->getDialect()) &&
         !isa<DestinationStyleOpInterface>(op))
@@ -54,7 +55,8 @@ struct TakeKnownBranch : OpRewritePattern<scf::IfOp> {
 struct DropEmptyLoop : OpRewritePattern<scf::ForOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(scf::ForOp op, PatternRewriter& rewriter) const override {
-    auto low = getConstantIntValue(op.getLowerBound()), high = getConstantIntValue(op.getUpperBound());
+    auto low = getConstantIntValue(op.getLowerBound()),
+         high = getConstantIntValue(op.getUpperBound());
     bool empty = op.getLowerBound() == op.getUpperBound() || (low && high && *low >= *high);
     if (!empty) return failure();
     rewriter.replaceOp(op, op.getInitArgs());
@@ -69,7 +71,8 @@ struct SimplifyPass : impl::SimplifyBase<SimplifyPass> {
     populateSizePatterns(set);
     for (RegisteredOperationName op : context->getRegisteredOperations()) {
       StringRef dialect = op.getDialectNamespace();
-      if (dialect == "arith" || dialect == "math" || dialect == "ortc") op.getCanonicalizationPatterns(set, context);
+      if (dialect == "arith" || dialect == "math" || dialect == "ortc")
+        op.getCanonicalizationPatterns(set, context);
     }
     patterns = std::move(set);
     return success();
@@ -80,7 +83,8 @@ struct SimplifyPass : impl::SimplifyBase<SimplifyPass> {
     config.useTopDownTraversal = true;
     config.enableRegionSimplification = GreedySimplifyRegionLevel::Disabled;
     if (failed(applyPatternsAndFoldGreedily(getOperation(), patterns, config)))
-      getOperation()->emitWarning("simplification did not come to an end; going on with what it reached");
+      getOperation()->emitWarning(
+          "simplification did not come to an end; going on with what it reached");
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance(getOperation());
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());

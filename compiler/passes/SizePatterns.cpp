@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exporters compute from Shape leaves comparisons with -1, maxima of a size with itself and quotients of products in
-// the sizes of tensors. While they stay, equal sizes are not seen to be equal, every broadcast has to ask at run time
-// whether a dim is 1, and kernels fall apart at such places.
+// What exporters compute from Shape leaves comparisons with -1, maxima of a size with itself and
+// quotients of products in the sizes of tensors. While they stay, equal sizes are not seen to be
+// equal, every broadcast has to ask at run time whether a dim is 1, and kernels fall apart at such
+// places.
 #include "compiler/passes/SizePatterns.h"
 #include "compiler/ir/Sizes.h"
 #include "compiler/ops/AllOps.h"
@@ -16,7 +17,9 @@ struct CompareByRange : OpRewritePattern<arith::CmpIOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::CmpIOp op, PatternRewriter& rewriter) const override {
     auto range = [](Value v) { // sizes that were cast to i64 included
-      if (auto cast = v.getDefiningOp<arith::IndexCastOp>(); cast && cast.getIn().getType().isIndex()) v = cast.getIn();
+      if (auto cast = v.getDefiningOp<arith::IndexCastOp>();
+          cast && cast.getIn().getType().isIndex())
+        v = cast.getIn();
       return indexRange(OpFoldResult(v));
     };
     auto [a, b] = range(op.getLhs());
@@ -24,12 +27,36 @@ struct CompareByRange : OpRewritePattern<arith::CmpIOp> {
     std::optional<bool> known;
     using P = arith::CmpIPredicate;
     switch (op.getPredicate()) {
-    case P::eq: if (b < c || d < a) known = false; break;
-    case P::ne: if (b < c || d < a) known = true; break;
-    case P::slt: if (b < c) known = true; else if (a >= d) known = false; break;
-    case P::sle: if (b <= c) known = true; else if (a > d) known = false; break;
-    case P::sgt: if (a > d) known = true; else if (b <= c) known = false; break;
-    case P::sge: if (a >= d) known = true; else if (b < c) known = false; break;
+    case P::eq:
+      if (b < c || d < a) known = false;
+      break;
+    case P::ne:
+      if (b < c || d < a) known = true;
+      break;
+    case P::slt:
+      if (b < c)
+        known = true;
+      else if (a >= d)
+        known = false;
+      break;
+    case P::sle:
+      if (b <= c)
+        known = true;
+      else if (a > d)
+        known = false;
+      break;
+    case P::sgt:
+      if (a > d)
+        known = true;
+      else if (b <= c)
+        known = false;
+      break;
+    case P::sge:
+      if (a >= d)
+        known = true;
+      else if (b < c)
+        known = false;
+      break;
     default: break;
     }
     // An end that is not known is the smallest or largest number, which a value may be.
@@ -79,7 +106,8 @@ static void factorsOf(Value v, int64_t& constant, SmallVectorImpl<Value>& values
   values.push_back(v);
 }
 
-/// (a * b * 384) / max(a * b, 1) = 384, which is how the size -1 of a Reshape comes out. (Of no elements any size is right.)
+/// (a * b * 384) / max(a * b, 1) = 384, which is how the size -1 of a Reshape comes out. (Of no
+/// elements any size is right.)
 struct CancelQuotient : OpRewritePattern<arith::FloorDivSIOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::FloorDivSIOp op, PatternRewriter& rewriter) const override {
@@ -98,7 +126,8 @@ struct CancelQuotient : OpRewritePattern<arith::FloorDivSIOp> {
       tops.erase(it);
     }
     OpFoldResult r = rewriter.getIndexAttr(above / below);
-    for (Value v : tops) r = mulSizes(rewriter, op.getLoc(), r, v);
+    for (Value v : tops)
+      r = mulSizes(rewriter, op.getLoc(), r, v);
     rewriter.replaceOp(op, sizeValue(rewriter, op.getLoc(), r));
     return success();
   }
@@ -120,8 +149,8 @@ struct PlainBroadcastIndex : OpRewritePattern<arith::SelectOp> {
   LogicalResult matchAndRewrite(arith::SelectOp op, PatternRewriter& rewriter) const override {
     auto index = op.getFalseValue().getDefiningOp<linalg::IndexOp>();
     auto compare = op.getCondition().getDefiningOp<arith::CmpIOp>();
-    if (!index || !compare || compare.getPredicate() != arith::CmpIPredicate::eq || getConstantIntValue(op.getTrueValue()) != 0 ||
-        getConstantIntValue(compare.getRhs()) != 1)
+    if (!index || !compare || compare.getPredicate() != arith::CmpIPredicate::eq ||
+        getConstantIntValue(op.getTrueValue()) != 0 || getConstantIntValue(compare.getRhs()) != 1)
       return failure();
     auto g = op->getParentOfType<linalg::GenericOp>();
     if (!g || g.getNumDpsInits() != 1) return failure();
@@ -162,8 +191,10 @@ struct ExtractIsOperand : OpRewritePattern<linalg::GenericOp> {
       SmallVector<Value> ins(g.getDpsInputs());
       ins.push_back(extract.getTensor());
       rewriter.setInsertionPoint(g);
-      auto made = rewriter.create<linalg::GenericOp>(g.getLoc(), g.getResultTypes(), ins, g.getDpsInits(), maps, g.getIteratorTypesArray());
-      Value arg = body.insertArgument(body.getNumArguments() - 1, extract.getType(), extract.getLoc());
+      auto made = rewriter.create<linalg::GenericOp>(
+          g.getLoc(), g.getResultTypes(), ins, g.getDpsInits(), maps, g.getIteratorTypesArray());
+      Value arg =
+          body.insertArgument(body.getNumArguments() - 1, extract.getType(), extract.getLoc());
       rewriter.replaceOp(extract, arg);
       rewriter.inlineRegionBefore(g.getRegion(), made.getRegion(), made.getRegion().begin());
       rewriter.replaceOp(g, made);
@@ -177,11 +208,16 @@ struct ExtractIsOperand : OpRewritePattern<linalg::GenericOp> {
 struct DropCopy : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp g, PatternRewriter& rewriter) const override {
-    if (g.getNumDpsInputs() != 1 || g.getNumDpsInits() != 1 || g.getNumReductionLoops()) return failure();
+    if (g.getNumDpsInputs() != 1 || g.getNumDpsInits() != 1 || g.getNumReductionLoops())
+      return failure();
     Block& body = g.getRegion().front();
     if (body.getTerminator()->getOperand(0) != body.getArgument(0)) return failure();
-    if (g.getMatchingIndexingMap(g.getDpsInputOperand(0)) != g.getMatchingIndexingMap(g.getDpsInitOperand(0))) return failure();
-    if (!g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isPermutation() || g.getDpsInputs()[0].getType() != g.getResult(0).getType()) return failure();
+    if (g.getMatchingIndexingMap(g.getDpsInputOperand(0)) !=
+        g.getMatchingIndexingMap(g.getDpsInitOperand(0)))
+      return failure();
+    if (!g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isPermutation() ||
+        g.getDpsInputs()[0].getType() != g.getResult(0).getType())
+      return failure();
     rewriter.replaceOp(g, g.getDpsInputs()[0]);
     return success();
   }
@@ -190,8 +226,9 @@ struct DropCopy : OpRewritePattern<linalg::GenericOp> {
 } // namespace
 
 void populateSizePatterns(RewritePatternSet& patterns) {
-  patterns.add<CompareByRange, ExtremeByRange<arith::MaxSIOp, arith::MinSIOp, true>, ExtremeByRange<arith::MinSIOp, arith::MaxSIOp, false>,
-               CancelQuotient, PlainBroadcastIndex, ExtractIsOperand, DropCopy>(patterns.getContext());
+  patterns.add<CompareByRange, ExtremeByRange<arith::MaxSIOp, arith::MinSIOp, true>,
+               ExtremeByRange<arith::MinSIOp, arith::MaxSIOp, false>, CancelQuotient,
+               PlainBroadcastIndex, ExtractIsOperand, DropCopy>(patterns.getContext());
 }
 
 } // namespace ortc

@@ -9,10 +9,12 @@ namespace ortc {
 
 std::optional<Permutation> permutationOf(Value v) {
   auto g = v.getDefiningOp<linalg::GenericOp>();
-  if (!g || g.getNumDpsInputs() != 1 || g.getNumDpsInits() != 1 || g.getNumReductionLoops()) return std::nullopt;
+  if (!g || g.getNumDpsInputs() != 1 || g.getNumDpsInits() != 1 || g.getNumReductionLoops())
+    return std::nullopt;
   Block& body = g.getRegion().front();
   if (body.getTerminator()->getOperand(0) != body.getArgument(0)) return std::nullopt;
-  AffineMap in = g.getMatchingIndexingMap(g.getDpsInputOperand(0)), out = g.getMatchingIndexingMap(g.getDpsInitOperand(0));
+  AffineMap in = g.getMatchingIndexingMap(g.getDpsInputOperand(0)),
+            out = g.getMatchingIndexingMap(g.getDpsInitOperand(0));
   if (!in.isPermutation() || !out.isPermutation()) return std::nullopt;
   // result dim d is loop out(d), which source dim s with in(s) == out(d) reads
   Permutation p(out.getNumResults());
@@ -22,7 +24,9 @@ std::optional<Permutation> permutationOf(Value v) {
   return p;
 }
 
-Value transposeSource(Value v) { return v.getDefiningOp<linalg::GenericOp>().getDpsInputs()[0]; }
+Value transposeSource(Value v) {
+  return v.getDefiningOp<linalg::GenericOp>().getDpsInputs()[0];
+}
 
 bool isIdentity(ArrayRef<int64_t> p) {
   for (size_t d = 0; d < p.size(); ++d)
@@ -32,13 +36,15 @@ bool isIdentity(ArrayRef<int64_t> p) {
 
 Permutation inverse(ArrayRef<int64_t> p) {
   Permutation r(p.size());
-  for (size_t d = 0; d < p.size(); ++d) r[p[d]] = static_cast<int64_t>(d);
+  for (size_t d = 0; d < p.size(); ++d)
+    r[p[d]] = static_cast<int64_t>(d);
   return r;
 }
 
 static Sizes permuted(ArrayRef<OpFoldResult> sizes, ArrayRef<int64_t> p) {
   Sizes r;
-  for (int64_t s : p) r.push_back(sizes[s]);
+  for (int64_t s : p)
+    r.push_back(sizes[s]);
   return r;
 }
 
@@ -62,7 +68,8 @@ static bool movesOnlyOnes(ArrayRef<OpFoldResult> sizes, ArrayRef<int64_t> p) {
 Value createTranspose(OpBuilder& b, Location loc, Value x, ArrayRef<int64_t> permutation) {
   Permutation p(permutation);
   while (auto inner = permutationOf(x)) {
-    for (int64_t& d : p) d = (*inner)[d];
+    for (int64_t& d : p)
+      d = (*inner)[d];
     x = transposeSource(x);
   }
   Sizes in = getSizes(b, x), out = permuted(in, p);
@@ -70,77 +77,17 @@ Value createTranspose(OpBuilder& b, Location loc, Value x, ArrayRef<int64_t> per
   if (movesOnlyOnes(in, p)) return createReshape(b, loc, x, out);
   int64_t rank = p.size();
   SmallVector<AffineExpr> read(rank);
-  for (int64_t d = 0; d < rank; ++d) read[p[d]] = b.getAffineDimExpr(d);
+  for (int64_t d = 0; d < rank; ++d)
+    read[p[d]] = b.getAffineDimExpr(d);
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-  AffineMap maps[] = {AffineMap::get(rank, 0, read, b.getContext()), b.getMultiDimIdentityMap(rank)};
+  AffineMap maps[] = {AffineMap::get(rank, 0, read, b.getContext()),
+                      b.getMultiDimIdentityMap(rank)};
   Value init = createEmpty(b, loc, out, getElementTypeOrSelf(x.getType()));
   auto op = b.create<linalg::GenericOp>(loc, TypeRange{init.getType()}, x, init, maps, iterators,
-                                        [](OpBuilder& body, Location l, ValueRange args) { body.create<linalg::YieldOp>(l, args[0]); });
+                                        [](OpBuilder& body, Location l, ValueRange args) {
+                                          body.create<linalg::YieldOp>(l, args[0]);
+                                        });
   return op.getResult(0);
-}
-
-namespace {
-/// A size as a constant and other factors: what two products are compared by.
-struct Factors {
-  int64_t constant = 1;
-  SmallVector<Value> values;
-
-  void multiply(OpFoldResult size) {
-    if (auto c = constantSize(size)) {
-      constant *= *c;
-      return;
-    }
-    Value v = cast<Value>(size);
-    if (auto mul = v.getDefiningOp<arith::MulIOp>()) {
-      multiply(OpFoldResult(mul.getLhs()));
-      multiply(OpFoldResult(mul.getRhs()));
-      return;
-    }
-    values.push_back(v);
-  }
-  /// Is this a divisor of `other`, as far as can be seen?
-  bool divides(const Factors& other) const {
-    if (constant == 0 || other.constant % constant) return false;
-    SmallVector<Value> rest(other.values);
-    for (Value v : values) {
-      auto it = llvm::find_if(rest, [&](Value r) { return sameSize(r, v); });
-      if (it == rest.end()) return false;
-      rest.erase(it);
-    }
-    return true;
-  }
-  bool operator==(const Factors& o) const { return constant == o.constant && values.size() == o.values.size() && divides(o); }
-};
-} // namespace
-
-SmallVector<DimGroup> groupDims(ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to) {
-  SmallVector<DimGroup> groups;
-  unsigned i = 0, j = 0;
-  auto next = [](ArrayRef<OpFoldResult> sizes, unsigned& at) { // past the next dim other than 1; none: at the end
-    while (at < sizes.size() && constantSize(sizes[at]) == 1) ++at;
-    return at < sizes.size() ? std::optional<unsigned>(at++) : std::nullopt;
-  };
-  unsigned lastFrom = from.size(), lastTo = to.size();
-  while (lastFrom > 0 && constantSize(from[lastFrom - 1]) == 1) --lastFrom;
-  while (lastTo > 0 && constantSize(to[lastTo - 1]) == 1) --lastTo;
-  while (i < lastFrom || j < lastTo) {
-    DimGroup g{i, i, j, j};
-    Factors left, right;
-    if (auto d = next(from, i)) left.multiply(from[*d]);
-    if (auto d = next(to, j)) right.multiply(to[*d]);
-    while (!(left == right)) {
-      if (i < lastFrom && left.divides(right)) left.multiply(from[*next(from, i)]);
-      else if (j < lastTo && right.divides(left)) right.multiply(to[*next(to, j)]);
-      else {
-        i = lastFrom, j = lastTo; // nothing can be told: all the rest
-        break;
-      }
-    }
-    g.from1 = i, g.to1 = j;
-    groups.push_back(g);
-  }
-  if (!groups.empty()) groups.back().from1 = from.size(), groups.back().to1 = to.size();
-  return groups;
 }
 
 // ---- what ops read ----
@@ -148,19 +95,22 @@ SmallVector<DimGroup> groupDims(ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResu
 /// The map that reads the source of a transpose where `map` reads its result.
 static AffineMap throughTranspose(AffineMap map, ArrayRef<int64_t> p) {
   SmallVector<AffineExpr> exprs(p.size());
-  for (size_t d = 0; d < p.size(); ++d) exprs[p[d]] = map.getResult(d);
+  for (size_t d = 0; d < p.size(); ++d)
+    exprs[p[d]] = map.getResult(d);
   return AffineMap::get(map.getNumDims(), 0, exprs, map.getContext());
 }
 
 /// The loops of `g` on which an index value in its body depends.
-static void loopsOf(Value v, linalg::GenericOp g, llvm::SmallSetVector<unsigned, 4>& loops, llvm::SmallPtrSetImpl<Operation*>& seen) {
+static void loopsOf(Value v, linalg::GenericOp g, llvm::SmallSetVector<unsigned, 4>& loops,
+                    llvm::SmallPtrSetImpl<Operation*>& seen) {
   Operation* op = v.getDefiningOp();
   if (!op || !g->isProperAncestor(op) || !seen.insert(op).second) return;
   if (auto index = dyn_cast<linalg::IndexOp>(op)) {
     loops.insert(index.getDim());
     return;
   }
-  for (Value operand : op->getOperands()) loopsOf(operand, g, loops, seen);
+  for (Value operand : op->getOperands())
+    loopsOf(operand, g, loops, seen);
 }
 
 /// Per dim of `tensor`, the one parallel loop of `g` that runs along it, or -1.
@@ -172,7 +122,9 @@ static SmallVector<int64_t> loopsAlong(linalg::GenericOp g, Value tensor) {
     SmallVector<int64_t> r;
     for (AffineExpr e : g.getMatchingIndexingMap(operand).getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(e);
-      r.push_back(dim && iterators[dim.getPosition()] == utils::IteratorType::parallel ? static_cast<int64_t>(dim.getPosition()) : -1);
+      r.push_back(dim && iterators[dim.getPosition()] == utils::IteratorType::parallel
+                      ? static_cast<int64_t>(dim.getPosition())
+                      : -1);
     }
     return r;
   }
@@ -184,7 +136,8 @@ static SmallVector<int64_t> loopsAlong(linalg::GenericOp g, Value tensor) {
       llvm::SmallPtrSet<Operation*, 16> seen;
       loopsOf(index, g, loops, seen);
       loops.remove_if([&](unsigned l) { return iterators[l] != utils::IteratorType::parallel; });
-      if (loops.size() == 1 && !llvm::is_contained(r, static_cast<int64_t>(loops[0]))) r[d] = loops[0];
+      if (loops.size() == 1 && !llvm::is_contained(r, static_cast<int64_t>(loops[0])))
+        r[d] = loops[0];
     }
     return WalkResult::interrupt();
   });
@@ -202,20 +155,26 @@ static llvm::SetVector<Value> tensorsRead(linalg::GenericOp g) {
   return r;
 }
 
-static bool isConstant(Value v) { return v.getDefiningOp<arith::ConstantOp>() != nullptr; }
+static bool isConstant(Value v) {
+  return v.getDefiningOp<arith::ConstantOp>() != nullptr;
+}
 
-/// A generic of the same body that reads other operands by other maps, runs its loops in another order (loop k is the
-/// old one order[k]) and has another init.
-static linalg::GenericOp rebuild(RewriterBase& rewriter, linalg::GenericOp g, ValueRange ins, ArrayRef<AffineMap> maps,
-                                 ArrayRef<int64_t> order, Value init) {
+/// A generic of the same body that reads other operands by other maps, runs its loops in another
+/// order (loop k is the old one order[k]) and has another init.
+static linalg::GenericOp rebuild(RewriterBase& rewriter, linalg::GenericOp g, ValueRange ins,
+                                 ArrayRef<AffineMap> maps, ArrayRef<int64_t> order, Value init) {
   unsigned n = g.getNumLoops();
   SmallVector<AffineExpr> place(n);
-  for (auto [k, l] : llvm::enumerate(order)) place[l] = rewriter.getAffineDimExpr(k);
+  for (auto [k, l] : llvm::enumerate(order))
+    place[l] = rewriter.getAffineDimExpr(k);
   SmallVector<AffineMap> newMaps;
-  for (AffineMap m : maps) newMaps.push_back(m.replaceDimsAndSymbols(place, {}, n, 0));
+  for (AffineMap m : maps)
+    newMaps.push_back(m.replaceDimsAndSymbols(place, {}, n, 0));
   SmallVector<utils::IteratorType> iterators;
-  for (int64_t l : order) iterators.push_back(g.getIteratorTypesArray()[l]);
-  auto made = rewriter.create<linalg::GenericOp>(g.getLoc(), TypeRange{init.getType()}, ins, ValueRange{init}, newMaps, iterators);
+  for (int64_t l : order)
+    iterators.push_back(g.getIteratorTypesArray()[l]);
+  auto made = rewriter.create<linalg::GenericOp>(g.getLoc(), TypeRange{init.getType()}, ins,
+                                                 ValueRange{init}, newMaps, iterators);
   rewriter.inlineRegionBefore(g.getRegion(), made.getRegion(), made.getRegion().begin());
   Permutation at = inverse(order);
   made.getRegion().walk([&](linalg::IndexOp i) { i.setDim(at[i.getDim()]); });
@@ -225,8 +184,10 @@ static linalg::GenericOp rebuild(RewriterBase& rewriter, linalg::GenericOp g, Va
 /// The init of `g` with its dims permuted.
 static Value permutedInit(OpBuilder& b, linalg::GenericOp g, ArrayRef<int64_t> p) {
   Value init = g.getDpsInits()[0];
-  Value empty = createEmpty(b, g.getLoc(), permuted(getSizes(b, init), p), getElementTypeOrSelf(init.getType()));
-  if (auto fill = init.getDefiningOp<linalg::FillOp>()) return b.create<linalg::FillOp>(g.getLoc(), fill.getInputs()[0], empty).getResult(0);
+  Value empty = createEmpty(b, g.getLoc(), permuted(getSizes(b, init), p),
+                            getElementTypeOrSelf(init.getType()));
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    return b.create<linalg::FillOp>(g.getLoc(), fill.getInputs()[0], empty).getResult(0);
   return empty;
 }
 
@@ -250,8 +211,10 @@ static bool sinkIntoGeneric(RewriterBase& rewriter, linalg::GenericOp g) {
   for (Value v : tensorsRead(g)) {
     unsigned along = llvm::count_if(loopsAlong(g, v), [](int64_t l) { return l >= 0; });
     if (along < most || along < 2) continue;
-    if (permutationOf(v) == permutationOf(lead)) ++transposed;
-    else if (!isConstant(v)) ++straight;
+    if (permutationOf(v) == permutationOf(lead))
+      ++transposed;
+    else if (!isConstant(v))
+      ++straight;
   }
 
   // Read the sources. A tensor that is read with the inverse order cancels here, too.
@@ -262,7 +225,8 @@ static bool sinkIntoGeneric(RewriterBase& rewriter, linalg::GenericOp g) {
   for (OpOperand* operand : g.getDpsInputOperands()) {
     AffineMap map = g.getMatchingIndexingMap(operand);
     Value v = operand->get();
-    while (auto p = permutationOf(v)) map = throughTranspose(map, *p), v = transposeSource(v);
+    while (auto p = permutationOf(v))
+      map = throughTranspose(map, *p), v = transposeSource(v);
     ins.push_back(v);
     maps.push_back(map);
   }
@@ -270,7 +234,8 @@ static bool sinkIntoGeneric(RewriterBase& rewriter, linalg::GenericOp g) {
   g.getRegion().walk([&](tensor::ExtractOp e) {
     while (auto p = permutationOf(e.getTensor())) {
       SmallVector<Value> at(p->size());
-      for (size_t d = 0; d < p->size(); ++d) at[(*p)[d]] = e.getIndices()[d];
+      for (size_t d = 0; d < p->size(); ++d)
+        at[(*p)[d]] = e.getIndices()[d];
       rewriter.modifyOpInPlace(e, [&] {
         e.getTensorMutable().assign(transposeSource(e.getTensor()));
         e.getIndicesMutable().assign(at);
@@ -293,7 +258,8 @@ static bool sinkIntoGeneric(RewriterBase& rewriter, linalg::GenericOp g) {
         for (AffineExpr e : m.getResults())
           if (auto dim = dyn_cast<AffineDimExpr>(e)) along.push_back(dim.getPosition());
     if (along.empty()) along = loopsAlong(g, leadSource);
-    // Window loops of a fold stay in order; loops of a reduction over an operand come in the operand's order.
+    // Window loops of a fold stay in order; loops of a reduction over an operand come in the
+    // operand's order.
     SmallVector<int64_t> reduced;
     for (int64_t l : along)
       if (llvm::is_contained(reductions, l)) reduced.push_back(l);
@@ -304,7 +270,8 @@ static bool sinkIntoGeneric(RewriterBase& rewriter, linalg::GenericOp g) {
         if (l >= 0 && out.getResult(d) == rewriter.getAffineDimExpr(l)) wanted.push_back(d);
     slots = wanted;
     llvm::sort(slots);
-    for (auto [slot, d] : llvm::zip(slots, wanted)) p[slot] = d;
+    for (auto [slot, d] : llvm::zip(slots, wanted))
+      p[slot] = d;
   }
   SmallVector<AffineExpr> outExprs;
   for (int64_t d : p) {
@@ -313,20 +280,37 @@ static bool sinkIntoGeneric(RewriterBase& rewriter, linalg::GenericOp g) {
   }
   order.append(reductions);
   maps.back() = AffineMap::get(out.getNumDims(), 0, outExprs, rewriter.getContext());
-  auto made = rebuild(rewriter, g, ins, maps, order, isIdentity(p) ? init : permutedInit(rewriter, g, p));
+  auto made =
+      rebuild(rewriter, g, ins, maps, order, isIdentity(p) ? init : permutedInit(rewriter, g, p));
   rewriter.replaceOp(g, createTranspose(rewriter, g.getLoc(), made.getResult(0), inverse(p)));
   return true;
 }
 
 // ---- contractions ----
 
-static bool isReductionLoop(ContractOp op, unsigned loop) { return !op.map(2).isFunctionOfDim(loop); }
+static bool isReductionLoop(ContractOp op, unsigned loop) {
+  return !op.map(2).isFunctionOfDim(loop);
+}
 
-/// May operand `o` be read from a source whose last dim is read along `loop`? Kernels want rows that are dense along
-/// what is summed, or (for the rhs) along the columns of the result.
+/// May operand `o` be read from a source whose last dim is read along `loop`? Kernels want rows
+/// that are dense along what is summed, or (for the rhs) along the columns of the result.
 static bool denseEnough(ContractOp op, unsigned o, unsigned loop) {
   if (isReductionLoop(op, loop)) return true;
   return o == 1 && !op.map(0).isFunctionOfDim(loop);
+}
+
+/// Do the loops that are summed over, when there are several, lie side by side? Kernels run over
+/// them as one.
+static bool sumsTogether(ContractOp op, AffineMap map) {
+  if (op.reductionLoops().size() < 2) return true;
+  bool began = false, ended = false;
+  for (AffineExpr e : map.getResults()) {
+    bool sum = isReductionLoop(op, cast<AffineDimExpr>(e).getPosition());
+    if (sum && ended) return false;
+    began |= sum;
+    ended |= began && !sum;
+  }
+  return true;
 }
 
 static bool absorbIntoContract(RewriterBase& rewriter, ContractOp op) {
@@ -338,7 +322,7 @@ static bool absorbIntoContract(RewriterBase& rewriter, ContractOp op) {
     Value source = transposeSource(v);
     AffineMap map = throughTranspose(op.map(o), *p);
     auto last = cast<AffineDimExpr>(map.getResult(map.getNumResults() - 1)).getPosition();
-    if (!isConstant(source) && !denseEnough(op, o, last)) continue;
+    if (!isConstant(source) && (!denseEnough(op, o, last) || !sumsTogether(op, map))) continue;
     SmallVector<Attribute> maps(op.getIndexingMaps().getValue());
     maps[o] = AffineMapAttr::get(map);
     rewriter.modifyOpInPlace(op, [&] {
@@ -350,8 +334,9 @@ static bool absorbIntoContract(RewriterBase& rewriter, ContractOp op) {
   return changed;
 }
 
-/// contract(reshape(transpose(x)), constant), where the reshape merges what is summed over (a flattened image into a
-/// fully connected layer): sums over the dims of x one by one, and leaves the new order to the constant.
+/// contract(reshape(transpose(x)), constant), where the reshape merges what is summed over (a
+/// flattened image into a fully connected layer): sums over the dims of x one by one, and leaves
+/// the new order to the constant.
 static bool splitMergedLoop(RewriterBase& rewriter, ContractOp op) {
   auto reshape = op.getLhs().getDefiningOp<ReshapeOp>();
   auto p = reshape ? permutationOf(reshape.getSource()) : std::nullopt;
@@ -387,29 +372,47 @@ static bool splitMergedLoop(RewriterBase& rewriter, ContractOp op) {
   Sizes lhsSizes, rhsSizes;
   SmallVector<AffineExpr> lhsMap, rhsMap, outMap;
   for (auto [d, e] : llvm::enumerate(op.map(0).getResults()))
-    if (constantSize(to[d]) == 1) lhsSizes.push_back(to[d]), lhsMap.push_back(getAffineDimExpr(newLoops[cast<AffineDimExpr>(e).getPosition()][0], c));
+    if (constantSize(to[d]) == 1)
+      lhsSizes.push_back(to[d]),
+          lhsMap.push_back(getAffineDimExpr(newLoops[cast<AffineDimExpr>(e).getPosition()][0], c));
   Permutation back = inverse(*p); // dim s of x is dim back[s] of t
   for (size_t s = 0; s < back.size(); ++s)
-    if (loopOfDim[back[s]] >= 0) lhsSizes.push_back(from[back[s]]), lhsMap.push_back(getAffineDimExpr(loopOfDim[back[s]], c));
+    if (loopOfDim[back[s]] >= 0)
+      lhsSizes.push_back(from[back[s]]), lhsMap.push_back(getAffineDimExpr(loopOfDim[back[s]], c));
   Sizes rhs = getSizes(rewriter, op.getRhs());
   for (auto [d, e] : llvm::enumerate(op.map(1).getResults())) {
     unsigned loop = cast<AffineDimExpr>(e).getPosition();
-    for (unsigned l : newLoops[loop]) rhsMap.push_back(getAffineDimExpr(l, c));
-    if (parts.count(loop)) rhsSizes.append(parts[loop]);
-    else rhsSizes.push_back(rhs[d]);
+    for (unsigned l : newLoops[loop])
+      rhsMap.push_back(getAffineDimExpr(l, c));
+    if (parts.count(loop))
+      rhsSizes.append(parts[loop]);
+    else
+      rhsSizes.push_back(rhs[d]);
   }
-  for (AffineExpr e : op.map(2).getResults()) outMap.push_back(getAffineDimExpr(newLoops[cast<AffineDimExpr>(e).getPosition()][0], c));
-  auto last = cast<AffineDimExpr>(lhsMap.back()).getPosition();
-  if (llvm::is_contained(outMap, getAffineDimExpr(last, c))) return false;
-  Value lhs = createReshape(rewriter, op.getLoc(), x, lhsSizes), weights = createReshape(rewriter, op.getLoc(), op.getRhs(), rhsSizes);
-  auto maps = rewriter.getAffineMapArrayAttr({AffineMap::get(next, 0, lhsMap, c), AffineMap::get(next, 0, rhsMap, c), AffineMap::get(next, 0, outMap, c)});
-  rewriter.replaceOpWithNewOp<ContractOp>(op, op.getResult().getType(), lhs, weights, op.getInit(), maps, op.getLhsUnsigned(), op.getRhsUnsigned());
+  for (AffineExpr e : op.map(2).getResults())
+    outMap.push_back(getAffineDimExpr(newLoops[cast<AffineDimExpr>(e).getPosition()][0], c));
+  // Kernels run over what is summed as one loop: it must lie in one piece, last.
+  bool summed = false;
+  for (AffineExpr e : lhsMap) {
+    bool isSum = !llvm::is_contained(outMap, e);
+    if (summed && !isSum) return false;
+    summed |= isSum;
+  }
+  if (!summed) return false;
+  Value lhs = createReshape(rewriter, op.getLoc(), x, lhsSizes),
+        weights = createReshape(rewriter, op.getLoc(), op.getRhs(), rhsSizes);
+  auto maps = rewriter.getAffineMapArrayAttr({AffineMap::get(next, 0, lhsMap, c),
+                                              AffineMap::get(next, 0, rhsMap, c),
+                                              AffineMap::get(next, 0, outMap, c)});
+  rewriter.replaceOpWithNewOp<ContractOp>(op, op.getResult().getType(), lhs, weights, op.getInit(),
+                                          maps, op.getLhsUnsigned(), op.getRhsUnsigned());
   return true;
 }
 
 // ---- structure ----
 
-/// reshape(transpose(x)): groups of dims that the reshape keeps to themselves may be moved after it.
+/// reshape(transpose(x)): groups of dims that the reshape keeps to themselves may be moved after
+/// it.
 static bool sinkThroughReshape(RewriterBase& rewriter, ReshapeOp op) {
   auto p = permutationOf(op.getSource());
   if (!p) return false;
@@ -418,8 +421,8 @@ static bool sinkThroughReshape(RewriterBase& rewriter, ReshapeOp op) {
   Sizes from = getSizes(rewriter, op.getSource()), to = getSizes(rewriter, op.getResult());
   SmallVector<DimGroup> groups = groupDims(from, to);
   if (groups.size() < 2) return false;
-  // A group that lies in one piece in x (in whatever order) may move; where another dim comes in between, this would
-  // only be another transpose of everything.
+  // A group that lies in one piece in x (in whatever order) may move; where another dim comes in
+  // between, this would only be another transpose of everything.
   SmallVector<int64_t> place(p->size(), -1); // among the dims of x other than of size 1
   int64_t places = 0;
   Permutation back = inverse(*p);
@@ -428,7 +431,8 @@ static bool sinkThroughReshape(RewriterBase& rewriter, ReshapeOp op) {
   for (const DimGroup& g : groups) {
     int64_t low = INT64_MAX, high = -1, count = 0;
     for (unsigned d = g.from0; d < g.from1; ++d)
-      if (int64_t at = place[(*p)[d]]; at >= 0) low = std::min(low, at), high = std::max(high, at), ++count;
+      if (int64_t at = place[(*p)[d]]; at >= 0)
+        low = std::min(low, at), high = std::max(high, at), ++count;
     if (count && high - low + 1 != count) return false;
   }
   // Groups in the order of x: by the first of their dims there.
@@ -440,14 +444,17 @@ static bool sinkThroughReshape(RewriterBase& rewriter, ReshapeOp op) {
   };
   SmallVector<unsigned> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
-  llvm::sort(order, [&](unsigned a, unsigned b) { return firstOf(groups[a]) < firstOf(groups[b]); });
+  llvm::sort(order,
+             [&](unsigned a, unsigned b) { return firstOf(groups[a]) < firstOf(groups[b]); });
   if (llvm::is_sorted(order)) return false; // all of it stays before
-  Permutation before; // of x
-  Sizes shape;        // after the reshape, groups in the order of x
-  SmallVector<int64_t> madeOf; // its dims as dims of the result
+  Permutation before;                       // of x
+  Sizes shape;                              // after the reshape, groups in the order of x
+  SmallVector<int64_t> madeOf;              // its dims as dims of the result
   for (unsigned g : order) {
-    for (unsigned d = groups[g].from0; d < groups[g].from1; ++d) before.push_back((*p)[d]);
-    for (unsigned d = groups[g].to0; d < groups[g].to1; ++d) shape.push_back(to[d]), madeOf.push_back(d);
+    for (unsigned d = groups[g].from0; d < groups[g].from1; ++d)
+      before.push_back((*p)[d]);
+    for (unsigned d = groups[g].to0; d < groups[g].to1; ++d)
+      shape.push_back(to[d]), madeOf.push_back(d);
   }
   Value y = createTranspose(rewriter, op.getLoc(), x, before);
   Value z = createReshape(rewriter, op.getLoc(), y, shape);
@@ -460,16 +467,21 @@ static bool sinkThroughConcat(RewriterBase& rewriter, ConcatOp op) {
   unsigned transposed = 0, others = 0;
   for (Value s : op.getSources()) {
     auto q = permutationOf(s);
-    if (q && (!p || *p == *q)) p = q, ++transposed;
-    else if (!isConstant(s)) ++others;
+    if (q && (!p || *p == *q))
+      p = q, ++transposed;
+    else if (!isConstant(s))
+      ++others;
   }
   if (!p || transposed <= others) return false;
   rewriter.setInsertionPoint(op);
   SmallVector<Value> sources;
-  for (Value s : op.getSources()) sources.push_back(createTranspose(rewriter, op.getLoc(), s, inverse(*p)));
+  for (Value s : op.getSources())
+    sources.push_back(createTranspose(rewriter, op.getLoc(), s, inverse(*p)));
   Sizes sizes = permuted(getSizes(rewriter, op.getInit()), inverse(*p));
-  Value init = createEmpty(rewriter, op.getLoc(), sizes, getElementTypeOrSelf(op.getResult().getType()));
-  auto made = rewriter.create<ConcatOp>(op.getLoc(), init.getType(), sources, init, (*p)[op.getAxis()]);
+  Value init =
+      createEmpty(rewriter, op.getLoc(), sizes, getElementTypeOrSelf(op.getResult().getType()));
+  auto made =
+      rewriter.create<ConcatOp>(op.getLoc(), init.getType(), sources, init, (*p)[op.getAxis()]);
   rewriter.replaceOp(op, createTranspose(rewriter, op.getLoc(), made.getResult(), *p));
   return true;
 }
@@ -480,8 +492,9 @@ static bool sinkThroughSlice(RewriterBase& rewriter, tensor::ExtractSliceOp op) 
   rewriter.setInsertionPoint(op);
   Permutation back = inverse(*p);
   auto pick = [&](SmallVector<OpFoldResult> v) { return permuted(v, back); };
-  auto made = rewriter.create<tensor::ExtractSliceOp>(op.getLoc(), transposeSource(op.getSource()), pick(op.getMixedOffsets()),
-                                                      pick(op.getMixedSizes()), pick(op.getMixedStrides()));
+  auto made = rewriter.create<tensor::ExtractSliceOp>(
+      op.getLoc(), transposeSource(op.getSource()), pick(op.getMixedOffsets()),
+      pick(op.getMixedSizes()), pick(op.getMixedStrides()));
   rewriter.replaceOp(op, createTranspose(rewriter, op.getLoc(), made.getResult(), *p));
   return true;
 }
@@ -492,7 +505,8 @@ bool sinkTransposes(RewriterBase& rewriter, Operation* op) {
       auto p = permutationOf(g.getResult(0));
       Value x = transposeSource(g.getResult(0));
       rewriter.setInsertionPoint(op);
-      if (!permutationOf(x) && !isIdentity(*p) && !movesOnlyOnes(getSizes(rewriter, x), *p)) return false;
+      if (!permutationOf(x) && !isIdentity(*p) && !movesOnlyOnes(getSizes(rewriter, x), *p))
+        return false;
       rewriter.replaceOp(op, createTranspose(rewriter, op->getLoc(), x, *p));
       return true;
     }
@@ -510,7 +524,8 @@ bool sinkTransposes(RewriterBase& rewriter, Operation* op) {
 
 // ---- upwards ----
 
-/// Does the permutation (of dims of the result) leave the columns of a contraction last and in order?
+/// Does the permutation (of dims of the result) leave the columns of a contraction last and in
+/// order?
 static bool keepsColumns(ContractOp op, ArrayRef<int64_t> p) {
   bool column = false;
   int64_t last = -1;
@@ -524,7 +539,8 @@ static bool keepsColumns(ContractOp op, ArrayRef<int64_t> p) {
   return column;
 }
 
-/// The elementwise op's only tensor of its own rank, read in order: what a transpose above would go on to.
+/// The elementwise op's only tensor of its own rank, read in order: what a transpose above would go
+/// on to.
 static OpOperand* onlyFullOperand(linalg::GenericOp g) {
   if (g.getNumReductionLoops() || g.hasIndexSemantics() || g.getNumDpsInits() != 1) return nullptr;
   if (!g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isIdentity()) return nullptr;
@@ -543,7 +559,8 @@ static std::optional<Permutation> aboveReshape(OpBuilder& b, ReshapeOp op, Array
   SmallVector<DimGroup> groups = groupDims(from, to);
   SmallVector<int64_t> groupOf(to.size());
   for (auto [g, group] : llvm::enumerate(groups))
-    for (unsigned d = group.to0; d < group.to1; ++d) groupOf[d] = g;
+    for (unsigned d = group.to0; d < group.to1; ++d)
+      groupOf[d] = g;
   Permutation above;
   int64_t current = -1, last = -1;
   llvm::SmallSetVector<int64_t, 8> done;
@@ -552,7 +569,8 @@ static std::optional<Permutation> aboveReshape(OpBuilder& b, ReshapeOp op, Array
     if (groupOf[d] != current) {
       if (!done.insert(groupOf[d])) return std::nullopt;
       current = groupOf[d];
-      for (unsigned s = groups[current].from0; s < groups[current].from1; ++s) above.push_back(s);
+      for (unsigned s = groups[current].from0; s < groups[current].from1; ++s)
+        above.push_back(s);
     } else if (d < last)
       return std::nullopt;
     last = d;
@@ -562,7 +580,9 @@ static std::optional<Permutation> aboveReshape(OpBuilder& b, ReshapeOp op, Array
   for (auto [i, d] : llvm::enumerate(p)) {
     if (constantSize(to[d]) == 1) continue;
     for (unsigned e = groups[groupOf[d]].to0; e < groups[groupOf[d]].to1; ++e)
-      if (e < d && constantSize(to[e]) != 1 && !llvm::is_contained(ArrayRef(p).take_front(i), static_cast<int64_t>(e))) return std::nullopt;
+      if (e < d && constantSize(to[e]) != 1 &&
+          !llvm::is_contained(ArrayRef(p).take_front(i), static_cast<int64_t>(e)))
+        return std::nullopt;
   }
   return above;
 }
@@ -589,12 +609,16 @@ static Value hoisted(RewriterBase& rewriter, Value v, ArrayRef<int64_t> p) {
   Location loc = op->getLoc();
   if (auto contract = dyn_cast<ContractOp>(op)) {
     SmallVector<AffineExpr> exprs;
-    for (int64_t d : p) exprs.push_back(contract.map(2).getResult(d));
+    for (int64_t d : p)
+      exprs.push_back(contract.map(2).getResult(d));
     SmallVector<Attribute> maps(contract.getIndexingMaps().getValue());
-    maps[2] = AffineMapAttr::get(AffineMap::get(contract.numLoops(), 0, exprs, rewriter.getContext()));
-    Value init = createEmpty(rewriter, loc, permuted(getSizes(rewriter, contract.getInit()), p), getElementTypeOrSelf(v.getType()));
-    return rewriter.create<ContractOp>(loc, init.getType(), contract.getLhs(), contract.getRhs(), init, rewriter.getArrayAttr(maps),
-                                       contract.getLhsUnsigned(), contract.getRhsUnsigned());
+    maps[2] =
+        AffineMapAttr::get(AffineMap::get(contract.numLoops(), 0, exprs, rewriter.getContext()));
+    Value init = createEmpty(rewriter, loc, permuted(getSizes(rewriter, contract.getInit()), p),
+                             getElementTypeOrSelf(v.getType()));
+    return rewriter.create<ContractOp>(loc, init.getType(), contract.getLhs(), contract.getRhs(),
+                                       init, rewriter.getArrayAttr(maps), contract.getLhsUnsigned(),
+                                       contract.getRhsUnsigned());
   }
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     Sizes sizes = permuted(getSizes(rewriter, v), p);
@@ -613,13 +637,15 @@ static Value hoisted(RewriterBase& rewriter, Value v, ArrayRef<int64_t> p) {
     ins.push_back(operand == full ? source : operand->get());
     if (operand == full) {
       SmallVector<AffineExpr> exprs;
-      for (int64_t d : p) exprs.push_back(map.getResult(d));
+      for (int64_t d : p)
+        exprs.push_back(map.getResult(d));
       map = AffineMap::get(map.getNumDims(), 0, exprs, rewriter.getContext());
     }
     maps.push_back(map);
   }
   SmallVector<AffineExpr> out;
-  for (int64_t d : p) out.push_back(rewriter.getAffineDimExpr(d));
+  for (int64_t d : p)
+    out.push_back(rewriter.getAffineDimExpr(d));
   maps.push_back(AffineMap::get(p.size(), 0, out, rewriter.getContext()));
   return rebuild(rewriter, g, ins, maps, p, permutedInit(rewriter, g, p)).getResult(0);
 }
@@ -639,10 +665,12 @@ void moveTransposes(func::FuncOp function) {
     ops.clear();
     function.walk<WalkOrder::PreOrder>([&](Operation* op) {
       if (op->getParentOfType<linalg::LinalgOp>()) return;
-      if (isa<linalg::GenericOp, ContractOp, ReshapeOp, ConcatOp, tensor::ExtractSliceOp>(op)) ops.push_back(op);
+      if (isa<linalg::GenericOp, ContractOp, ReshapeOp, ConcatOp, tensor::ExtractSliceOp>(op))
+        ops.push_back(op);
     });
   };
-  // What is new stands before its users, so they see it in this walk; two more for what a later op makes possible.
+  // What is new stands before its users, so they see it in this walk; two more for what a later op
+  // makes possible.
   for (int turn = 0; turn < 3; ++turn) {
     collect();
     bool changed = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving transposes: what FoldTranspose and AssignLayout share. A transpose here is a linalg.generic that only copies
-// from permuted indices.
+// Moving transposes: what FoldTranspose and AssignLayout share. A transpose here is a
+// linalg.generic that only copies from permuted indices.
 #pragma once
 #include "compiler/ir/Sizes.h"
 #include "compiler/ops/AllOps.h"
@@ -17,23 +17,17 @@ mlir::Value transposeSource(mlir::Value v);
 bool isIdentity(llvm::ArrayRef<int64_t> permutation);
 Permutation inverse(llvm::ArrayRef<int64_t> permutation);
 
-/// `x` with dim permutation[d] as dim d: `x` itself, a reshape where only dims of size 1 move, or a transpose.
-/// A transpose of a transpose is one of its source.
-mlir::Value createTranspose(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+/// `x` with dim permutation[d] as dim d: `x` itself, a reshape where only dims of size 1 move, or a
+/// transpose. A transpose of a transpose is one of its source.
+mlir::Value createTranspose(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x,
+                            llvm::ArrayRef<int64_t> permutation);
 
-/// Dims of two shapes of the same elements that map onto each other: [from0, from1) and [to0, to1) have equal products.
-struct DimGroup {
-  unsigned from0, from1, to0, to1;
-};
-/// The finest such groups, by dims other than of size 1; those of size 1 belong to the next group (the last ones to the
-/// last group).
-llvm::SmallVector<DimGroup> groupDims(llvm::ArrayRef<mlir::OpFoldResult> from, llvm::ArrayRef<mlir::OpFoldResult> to);
-
-/// Lets `op` read the sources of the transposes that it reads, and puts a transpose after it where its result had better
-/// be written in another order. Ops are visited in order, so that one walk carries transposes as far as they go. The
-/// op may be replaced; true when something changed.
+/// Lets `op` read the sources of the transposes that it reads, and puts a transpose after it where
+/// its result had better be written in another order. Ops are visited in order, so that one walk
+/// carries transposes as far as they go. The op may be replaced; true when something changed.
 bool sinkTransposes(mlir::RewriterBase& rewriter, mlir::Operation* op);
-/// Lets a contraction write what this transpose reads, in the transpose's order, through elementwise ops and reshapes.
+/// Lets a contraction write what this transpose reads, in the transpose's order, through
+/// elementwise ops and reshapes.
 bool hoistTranspose(mlir::RewriterBase& rewriter, mlir::linalg::GenericOp transpose);
 /// Both, over a whole function.
 void moveTransposes(mlir::func::FuncOp function);

@@ -14,13 +14,17 @@ public:
       : handler(&context, [&diagnostics](mlir::Diagnostic& d) {
           std::string where;
           d.getLocation()->walk([&](mlir::Location l) {
-            if (auto name = llvm::dyn_cast<mlir::NameLoc>(l); name && where.empty()) where = name.getName().str();
+            if (auto name = llvm::dyn_cast<mlir::NameLoc>(l); name && where.empty())
+              where = name.getName().str();
             return mlir::WalkResult::advance();
           });
           Severity severity = d.getSeverity() == mlir::DiagnosticSeverity::Error ? Severity::Error
-                              : d.getSeverity() == mlir::DiagnosticSeverity::Warning ? Severity::Warning : Severity::Remark;
+                              : d.getSeverity() == mlir::DiagnosticSeverity::Warning
+                                  ? Severity::Warning
+                                  : Severity::Remark;
           auto& made = diagnostics.report(severity, where, d.str());
-          for (mlir::Diagnostic& note : d.getNotes()) made.note("{}", note.str());
+          for (mlir::Diagnostic& note : d.getNotes())
+            made.note("{}", note.str());
           return mlir::success();
         }) {}
 

@@ -11,26 +11,33 @@ using namespace mlir;
 
 namespace ortc {
 
-std::vector<std::string> stageNames() { return {"import", "simplify", "optimise", "kernels", "select", "program"}; }
+std::vector<std::string> stageNames() {
+  return {"import", "simplify", "optimise", "kernels", "select", "program"};
+}
 
 namespace {
 
 class Stages {
 public:
-  Stages(ModuleOp module, const PipelineOptions& options, Diagnostics& diagnostics) : module(module), options(options), diagnostics(diagnostics) {}
+  Stages(ModuleOp module, const PipelineOptions& options, Diagnostics& diagnostics)
+      : module(module), options(options), diagnostics(diagnostics) {}
 
   /// Runs one stage; false: stop (an error, or the stage that was asked for).
   bool run(StringRef name, llvm::function_ref<LogicalResult()> stage) {
     if (failed(stage())) {
-      if (!diagnostics.hasErrors()) diagnostics.error("", "stage '{}' failed without saying why; this is a fault of ortc", name.str());
+      if (!diagnostics.hasErrors())
+        diagnostics.error("", "stage '{}' failed without saying why; this is a fault of ortc",
+                          name.str());
       return false;
     }
     if (options.printChanged) {
       std::string now;
       llvm::raw_string_ostream os(now);
       module->print(os, OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(16));
-      if (now != before) llvm::errs() << "// ---- after " << name << " ----\n" << now << "\n";
-      else llvm::errs() << "// ---- " << name << " changed nothing ----\n";
+      if (now != before)
+        llvm::errs() << "// ---- after " << name << " ----\n" << now << "\n";
+      else
+        llvm::errs() << "// ---- " << name << " changed nothing ----\n";
       before = now;
     }
     return options.emitIr != name;
@@ -46,7 +53,8 @@ private:
 LogicalResult simplify(ModuleOp module) {
   PassManager pm(module.getContext());
   pm.enableVerifier(true);
-  // Folding first makes shapes constant, which simplification needs; simplification makes more constants.
+  // Folding first makes shapes constant, which simplification needs; simplification makes more
+  // constants.
   pm.addPass(createSimplify());
   pm.addPass(createFoldConstants());
   pm.addPass(createSimplify());
@@ -61,7 +69,8 @@ LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
   // Factors before layouts: they know output channels by their dim of the model.
   pm.addNestedPass<func::FuncOp>(createFoldScaleIntoWeights());
   pm.addNestedPass<func::FuncOp>(createFoldTranspose());
-  // Transposes of constants are folded, and what moved away is dropped, before layouts add new ones.
+  // Transposes of constants are folded, and what moved away is dropped, before layouts add new
+  // ones.
   pm.addPass(createFoldConstants());
   pm.addPass(createSimplify());
   if (target.prefersChannelsLast()) {
@@ -69,6 +78,8 @@ LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
     pm.addPass(createFoldConstants());
     pm.addPass(createSimplify());
   }
+  // Factors of queries and keys stand next to their product now.
+  pm.addNestedPass<func::FuncOp>(createFoldScaleIntoWeights());
   // Again: layouts turn transposes into reshapes.
   pm.addNestedPass<func::FuncOp>(createSinkReshape());
   pm.addPass(createSimplify());
@@ -79,18 +90,22 @@ LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
 
 } // namespace
 
-OwningOpRef<ModuleOp> buildTensorIr(const onnx::OnnxFile& file, MLIRContext& context, const PipelineOptions& options, Diagnostics& diagnostics) {
+OwningOpRef<ModuleOp> buildTensorIr(const onnx::OnnxFile& file, MLIRContext& context,
+                                    const PipelineOptions& options, Diagnostics& diagnostics) {
   DiagnosticBridge bridge(context, diagnostics);
   OwningOpRef<ModuleOp> module = importModel(file, context, options.import, diagnostics);
   if (!module) return nullptr;
   Stages stages(*module, options, diagnostics);
-  if (!stages.run("import", [&] { return verify(*module); })) return diagnostics.hasErrors() ? nullptr : std::move(module);
-  if (!stages.run("simplify", [&] { return simplify(*module); }) && diagnostics.hasErrors()) return nullptr;
+  if (!stages.run("import", [&] { return verify(*module); }))
+    return diagnostics.hasErrors() ? nullptr : std::move(module);
+  if (!stages.run("simplify", [&] { return simplify(*module); }) && diagnostics.hasErrors())
+    return nullptr;
   return module;
 }
 
-std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContext& context, const TargetInfo& target,
-                                          const PipelineOptions& options, Diagnostics& diagnostics) {
+std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContext& context,
+                                          const TargetInfo& target, const PipelineOptions& options,
+                                          Diagnostics& diagnostics) {
   PipelineResult result;
   // 1. import: ONNX to tensor IR. 2. simplify: constants folded, structure recognised.
   result.module = buildTensorIr(file, context, options, diagnostics);
@@ -104,9 +119,11 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
     if (diagnostics.hasErrors()) return std::nullopt;
     return std::move(result);
   };
-  // 3. optimise: what the model computes, in the order that costs least. The evaluator's answers stay within rounding.
+  // 3. optimise: what the model computes, in the order that costs least. The evaluator's answers
+  // stay within rounding.
   if (done(stages.run("optimise", [&] { return optimise(module, target); }))) return answer();
-  // 4. kernels: what is computed together. After all rewriting of tensor IR; nothing later looks into a kernel but to
+  // 4. kernels: what is computed together. After all rewriting of tensor IR; nothing later looks
+  // into a kernel but to
   //    write it.
   if (done(stages.run("kernels", [&] {
         formKernels(module.lookupSymbol<func::FuncOp>("main"));
@@ -127,7 +144,9 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
     program.bufferBytes = target.bindsRanges();
     program.schedule = [&](KernelOp k) { return target.schedule(k); };
     program.workspace = [&](KernelOp k, OpBuilder& b) { return target.workspace(k, b); };
-    program.writeChoice = [&](KernelOp k, ModuleOp m, StridesOf strides, Weights& w) { return target.writeChoice(k, m, strides, w); };
+    program.writeChoice = [&](KernelOp k, ModuleOp m, StridesOf strides, Weights& w) {
+      return target.writeChoice(k, m, strides, w);
+    };
     FailureOr<ProgramFacts> facts = buildProgram(module, program);
     if (failed(facts)) return failure();
     result.facts = std::move(*facts);

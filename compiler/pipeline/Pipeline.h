@@ -9,8 +9,9 @@ namespace ortc {
 
 struct PipelineOptions {
   ImportOptions import;
-  std::string emitIr;        // stop after this stage and give the IR: "import", "simplify", "kernels", "select", "program"
-  bool explain = false;      // gather the table of choices
+  std::string emitIr;   // stop after this stage and give the IR: "import", "simplify", "kernels",
+                        // "select", "program"
+  bool explain = false; // gather the table of choices
   bool printChanged = false; // print the IR after each stage that changed it, to stderr
 };
 
@@ -24,10 +25,13 @@ struct PipelineResult {
 std::vector<std::string> stageNames();
 
 /// Import and simplification only: tensor IR, as the target `reference` evaluates it.
-mlir::OwningOpRef<mlir::ModuleOp> buildTensorIr(const onnx::OnnxFile& file, mlir::MLIRContext& context,
-                                                const PipelineOptions& options, Diagnostics& diagnostics);
+mlir::OwningOpRef<mlir::ModuleOp> buildTensorIr(const onnx::OnnxFile& file,
+                                                mlir::MLIRContext& context,
+                                                const PipelineOptions& options,
+                                                Diagnostics& diagnostics);
 /// Everything up to the program. None on error, with errors reported.
-std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, mlir::MLIRContext& context, const TargetInfo& target,
-                                          const PipelineOptions& options, Diagnostics& diagnostics);
+std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, mlir::MLIRContext& context,
+                                          const TargetInfo& target, const PipelineOptions& options,
+                                          Diagnostics& diagnostics);
 
 } // namespace ortc

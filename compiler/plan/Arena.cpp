@@ -6,9 +6,12 @@
 
 namespace ortc {
 
-static int64_t aligned(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+static int64_t aligned(int64_t bytes, int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
-static int64_t place(std::vector<ArenaRequest>& requests, const std::vector<size_t>& order, int64_t alignment) {
+static int64_t place(std::vector<ArenaRequest>& requests, const std::vector<size_t>& order,
+                     int64_t alignment) {
   std::vector<size_t> placed; // by offset
   int64_t total = 0;
   for (size_t i : order) {
@@ -23,7 +26,10 @@ static int64_t place(std::vector<ArenaRequest>& requests, const std::vector<size
     }
     r.offset = best >= 0 ? best : at;
     total = std::max(total, r.offset + need);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i, [&](size_t a, size_t b) { return requests[a].offset < requests[b].offset; }), i);
+    placed.insert(std::upper_bound(
+                      placed.begin(), placed.end(), i,
+                      [&](size_t a, size_t b) { return requests[a].offset < requests[b].offset; }),
+                  i);
   }
   return total;
 }
@@ -32,9 +38,14 @@ int64_t assignOffsets(std::vector<ArenaRequest>& requests, int64_t alignment) {
   std::vector<size_t> order(requests.size());
   std::iota(order.begin(), order.end(), 0);
   auto bySize = order, byArea = order;
-  std::stable_sort(bySize.begin(), bySize.end(), [&](size_t a, size_t b) { return requests[a].bytes > requests[b].bytes; });
-  auto area = [&](size_t i) { return static_cast<double>(requests[i].bytes) * static_cast<double>(requests[i].last - requests[i].first + 1); };
-  std::stable_sort(byArea.begin(), byArea.end(), [&](size_t a, size_t b) { return area(a) > area(b); });
+  std::stable_sort(bySize.begin(), bySize.end(),
+                   [&](size_t a, size_t b) { return requests[a].bytes > requests[b].bytes; });
+  auto area = [&](size_t i) {
+    return static_cast<double>(requests[i].bytes) *
+           static_cast<double>(requests[i].last - requests[i].first + 1);
+  };
+  std::stable_sort(byArea.begin(), byArea.end(),
+                   [&](size_t a, size_t b) { return area(a) > area(b); });
   std::vector<ArenaRequest> best;
   int64_t total = INT64_MAX;
   for (const auto& o : {bySize, byArea, order}) {
@@ -42,7 +53,8 @@ int64_t assignOffsets(std::vector<ArenaRequest>& requests, int64_t alignment) {
     int64_t t = place(attempt, o, alignment);
     if (t < total) total = t, best = std::move(attempt);
   }
-  // What ends highest had better been placed earlier: a few turns of this close most gaps that are left.
+  // What ends highest had better been placed earlier: a few turns of this close most gaps that are
+  // left.
   int64_t least = largestLiveSet(requests, alignment);
   std::vector<size_t> turn = bySize;
   for (int i = 0; i < 64 && total > least && requests.size() <= 1000; ++i) {
@@ -51,7 +63,9 @@ int64_t assignOffsets(std::vector<ArenaRequest>& requests, int64_t alignment) {
     if (t < total) total = t, best = attempt;
     size_t top = turn[0];
     for (size_t r : turn)
-      if (attempt[r].offset + aligned(attempt[r].bytes, alignment) > attempt[top].offset + aligned(attempt[top].bytes, alignment)) top = r;
+      if (attempt[r].offset + aligned(attempt[r].bytes, alignment) >
+          attempt[top].offset + aligned(attempt[top].bytes, alignment))
+        top = r;
     auto at = std::find(turn.begin(), turn.end(), top);
     if (at == turn.begin()) break; // alone too large, or on its own
     std::rotate(turn.begin(), at, at + 1);
@@ -67,14 +81,16 @@ int64_t largestLiveSet(const std::vector<ArenaRequest>& requests, int64_t alignm
     change[r.last + 1] -= aligned(r.bytes, alignment);
   }
   int64_t live = 0, most = 0;
-  for (auto [at, delta] : change) most = std::max(most, live += delta);
+  for (auto [at, delta] : change)
+    most = std::max(most, live += delta);
   return most;
 }
 
 int64_t assignSlots(const std::vector<ArenaRequest>& requests, std::vector<int64_t>& slot) {
   std::vector<size_t> order(requests.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return requests[a].first < requests[b].first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return requests[a].first < requests[b].first; });
   std::vector<int64_t> freeAfter; // per slot: last position in use
   slot.assign(requests.size(), -1);
   for (size_t i : order) {

@@ -21,7 +21,8 @@ public:
     facts.weights = Weights(static_cast<uint64_t>(options.alignment));
     places.workspaceOf = options.workspace;
     if (failed(places.run()) || failed(mlir::verify(main))) return failure();
-    // Constants get their offsets in the order in which kernels are written, which is that of the program.
+    // Constants get their offsets in the order in which kernels are written, which is that of the
+    // program.
     b.setInsertionPoint(main);
     auto run = b.create<func::FuncOp>(main.getLoc(), "run", b.getFunctionType({}, {}));
     run->setAttr("ortc.program", b.getUnitAttr());
@@ -35,7 +36,8 @@ public:
     eliminateCommonSubExpressions(rewriter, dominance, run);
     setModuleAttributes();
     main.erase();
-    module->setAttr("ortc.weights_bytes", b.getI64IntegerAttr(static_cast<int64_t>(facts.weights.bytes())));
+    module->setAttr("ortc.weights_bytes",
+                    b.getI64IntegerAttr(static_cast<int64_t>(facts.weights.bytes())));
     facts.copies = places.copies;
     return std::move(facts);
   }
@@ -59,7 +61,8 @@ private:
     OpBuilder& mb = places.builder();
     mb.setInsertionPoint(places.startPoint());
     OpFoldResult bytes = mb.getIndexAttr(elementBytes(buffer.elementType));
-    for (OpFoldResult s : buffer.sizes) bytes = mulSizes(mb, main.getLoc(), bytes, s);
+    for (OpFoldResult s : buffer.sizes)
+      bytes = mulSizes(mb, main.getLoc(), bytes, s);
     return bytes;
   }
 
@@ -78,7 +81,8 @@ private:
     if (bounded) {
       facts.arenaBytes = assignOffsets(requests, options.alignment);
       facts.largestLiveSet = largestLiveSet(requests, options.alignment);
-      for (auto [i, r] : llvm::zip(arenaBuffers, requests)) places.buffers[i].byteOffset = b.getIndexAttr(r.offset);
+      for (auto [i, r] : llvm::zip(arenaBuffers, requests))
+        places.buffers[i].byteOffset = b.getIndexAttr(r.offset);
       module->setAttr("ortc.arena_bytes", b.getI64IntegerAttr(*facts.arenaBytes));
       return;
     }
@@ -88,26 +92,31 @@ private:
     OpBuilder& mb = places.builder();
     mb.setInsertionPoint(places.startPoint());
     std::vector<OpFoldResult> sizes(count, mb.getIndexAttr(0)), offsets;
-    for (size_t i = 0; i < requests.size(); ++i) sizes[slot[i]] = maxSizes(mb, main.getLoc(), sizes[slot[i]], bytes[i]);
+    for (size_t i = 0; i < requests.size(); ++i)
+      sizes[slot[i]] = maxSizes(mb, main.getLoc(), sizes[slot[i]], bytes[i]);
     OpFoldResult total = mb.getIndexAttr(0), unit = mb.getIndexAttr(options.alignment);
     for (OpFoldResult s : sizes) {
       offsets.push_back(total);
-      total = addSizes(mb, main.getLoc(), total, mulSizes(mb, main.getLoc(), ceilDivSizes(mb, main.getLoc(), s, unit), unit));
+      total = addSizes(mb, main.getLoc(), total,
+                       mulSizes(mb, main.getLoc(), ceilDivSizes(mb, main.getLoc(), s, unit), unit));
     }
-    for (size_t i = 0; i < requests.size(); ++i) places.buffers[arenaBuffers[i]].byteOffset = offsets[slot[i]];
+    for (size_t i = 0; i < requests.size(); ++i)
+      places.buffers[arenaBuffers[i]].byteOffset = offsets[slot[i]];
     arenaTotal = total;
   }
   OpFoldResult arenaTotal;
 
   // ---- values ----
 
-  /// The value in the program. Arithmetic on sizes that planning made where it was already passed is written here.
+  /// The value in the program. Arithmetic on sizes that planning made where it was already passed
+  /// is written here.
   Value mapped(Value v) {
     if (Value here = map.lookupOrNull(v)) return here;
     Operation* op = v.getDefiningOp();
     assert(op && op->getNumRegions() == 0 && "only arithmetic may be missing");
     IRMapping operands;
-    for (Value operand : op->getOperands()) operands.map(operand, mapped(operand));
+    for (Value operand : op->getOperands())
+      operands.map(operand, mapped(operand));
     return b.clone(*op, operands)->getResult(cast<OpResult>(v).getResultNumber());
   }
   Value mappedSize(OpFoldResult s) {
@@ -118,15 +127,19 @@ private:
   /// The buffer op of a tensor: where its first element lies.
   Value bufferOf(Value tensor) {
     for (Value v : bufferOps[tensor]) {
-      for (Block* at = b.getInsertionBlock(); at; at = at->getParentOp() ? at->getParentOp()->getBlock() : nullptr)
+      for (Block* at = b.getInsertionBlock(); at;
+           at = at->getParentOp() ? at->getParentOp()->getBlock() : nullptr)
         if (v.getParentBlock() == at) return v;
     }
     const PlannedPlace* place = places.find(tensor);
     if (!place) { // weights that a catalogue kernel has packed for itself
       auto constant = tensor.getDefiningOp<arith::ConstantOp>();
       HostTensor data = toHostTensor(cast<ElementsAttr>(constant.getValue()));
-      Value at = b.create<arith::ConstantIndexOp>(tensor.getLoc(), static_cast<int64_t>(facts.weights.add(data, wishName(tensor))));
-      return b.create<BufferOp>(tensor.getLoc(), MemRefType::get({ShapedType::kDynamic}, data.elementType), wishName(tensor), "weights", 0, at);
+      Value at = b.create<arith::ConstantIndexOp>(
+          tensor.getLoc(), static_cast<int64_t>(facts.weights.add(data, wishName(tensor))));
+      return b.create<BufferOp>(tensor.getLoc(),
+                                MemRefType::get({ShapedType::kDynamic}, data.elementType),
+                                wishName(tensor), "weights", 0, at);
     }
     PlannedBuffer& buffer = places.buffers[place->buffer];
     if (buffer.segment == "weights" && !buffer.byteOffset) {
@@ -136,7 +149,8 @@ private:
         constant = v.getDefiningOp<arith::ConstantOp>();
       }
       HostTensor data = toHostTensor(cast<ElementsAttr>(constant.getValue()));
-      buffer.byteOffset = b.getIndexAttr(static_cast<int64_t>(facts.weights.add(data, buffer.name)));
+      buffer.byteOffset =
+          b.getIndexAttr(static_cast<int64_t>(facts.weights.add(data, buffer.name)));
     }
     OpFoldResult offset = place->offset;
     Location loc = tensor.getLoc();
@@ -145,10 +159,13 @@ private:
     auto c = constantSize(offset);
     auto base = buffer.byteOffset ? constantSize(buffer.byteOffset) : std::optional<int64_t>(0);
     if (c && base) {
-      if (*base || *c || buffer.segment == "arena" || buffer.segment == "weights") at = b.create<arith::ConstantIndexOp>(loc, *base + *c * unit);
+      if (*base || *c || buffer.segment == "arena" || buffer.segment == "weights")
+        at = b.create<arith::ConstantIndexOp>(loc, *base + *c * unit);
     } else {
-      at = b.createOrFold<arith::MulIOp>(loc, mappedSize(offset), b.create<arith::ConstantIndexOp>(loc, unit));
-      if (buffer.byteOffset) at = b.createOrFold<arith::AddIOp>(loc, mappedSize(buffer.byteOffset), at);
+      at = b.createOrFold<arith::MulIOp>(loc, mappedSize(offset),
+                                         b.create<arith::ConstantIndexOp>(loc, unit));
+      if (buffer.byteOffset)
+        at = b.createOrFold<arith::AddIOp>(loc, mappedSize(buffer.byteOffset), at);
     }
     auto type = MemRefType::get({ShapedType::kDynamic}, buffer.elementType);
     std::string name = wishName(tensor);
@@ -158,10 +175,15 @@ private:
     return v;
   }
 
-  /// The bytes from a tensor's first element to the end of the buffer that it lies in; 0: of an input or output, all.
+  /// The bytes from a tensor's first element to the end of the buffer that it lies in; 0: of an
+  /// input or output, all.
   Value bytesBehind(Value tensor) {
     Location loc = main.getLoc();
-    auto constantBytes = [&](Value v) { return static_cast<int64_t>(toHostTensor(cast<ElementsAttr>(v.getDefiningOp<arith::ConstantOp>().getValue())).bytes()); };
+    auto constantBytes = [&](Value v) {
+      return static_cast<int64_t>(
+          toHostTensor(cast<ElementsAttr>(v.getDefiningOp<arith::ConstantOp>().getValue()))
+              .bytes());
+    };
     const PlannedPlace* place = places.find(tensor);
     if (!place) return b.create<arith::ConstantIndexOp>(loc, constantBytes(tensor));
     PlannedBuffer& buffer = places.buffers[place->buffer];
@@ -170,16 +192,22 @@ private:
       all = bytesOf(buffer);
     } else if (buffer.segment == "weights") {
       Value v = tensor;
-      while (!v.getDefiningOp<arith::ConstantOp>()) v = v.getDefiningOp()->getOperand(0);
+      while (!v.getDefiningOp<arith::ConstantOp>())
+        v = v.getDefiningOp()->getOperand(0);
       all = b.getIndexAttr(constantBytes(v));
     } else {
       return b.create<arith::ConstantIndexOp>(loc, 0);
     }
     auto unit = static_cast<int64_t>(storageBytes(buffer.elementType));
-    if (constantSize(all) && constantSize(offset)) return b.create<arith::ConstantIndexOp>(loc, *constantSize(all) - *constantSize(offset) * unit);
+    if (constantSize(all) && constantSize(offset))
+      return b.create<arith::ConstantIndexOp>(loc,
+                                              *constantSize(all) - *constantSize(offset) * unit);
     Value total = mappedSize(all);
     if (constantSize(offset) == 0) return total;
-    return b.createOrFold<arith::SubIOp>(loc, total, b.createOrFold<arith::MulIOp>(loc, mappedSize(offset), b.create<arith::ConstantIndexOp>(loc, unit)));
+    return b.createOrFold<arith::SubIOp>(
+        loc, total,
+        b.createOrFold<arith::MulIOp>(loc, mappedSize(offset),
+                                      b.create<arith::ConstantIndexOp>(loc, unit)));
   }
 
   // ---- kernels ----
@@ -237,16 +265,22 @@ private:
       args.push_back(bufferOf(tensor));
       if (options.bufferBytes) bytes.push_back(bytesBehind(tensor));
     };
-    for (Value v : lowered->inputs) pass(v);
-    for (Value v : kernel.getResults()) pass(v);
+    for (Value v : lowered->inputs)
+      pass(v);
+    for (Value v : kernel.getResults())
+      pass(v);
     if (lowered->hasWorkspace) {
       auto it = places.workspaces.find(kernel);
-      if (it == places.workspaces.end()) return kernel.emitError("uses a workspace that was not planned");
+      if (it == places.workspaces.end())
+        return kernel.emitError("uses a workspace that was not planned");
       Value at = mappedSize(places.buffers[it->second].byteOffset);
-      args.push_back(b.create<BufferOp>(kernel.getLoc(), MemRefType::get({ShapedType::kDynamic}, b.getF32Type()), "workspace", "arena", 0, at));
+      args.push_back(b.create<BufferOp>(kernel.getLoc(),
+                                        MemRefType::get({ShapedType::kDynamic}, b.getF32Type()),
+                                        "workspace", "arena", 0, at));
       if (options.bufferBytes) bytes.push_back(mappedSize(bytesOf(places.buffers[it->second])));
     }
-    for (Value v : lowered->scalars) args.push_back(mapped(v));
+    for (Value v : lowered->scalars)
+      args.push_back(mapped(v));
     llvm::append_range(args, bytes);
     func::FuncOp function = shared(lowered->function);
     b.create<LaunchOp>(kernel.getLoc(), function.getName(), args);
@@ -258,8 +292,9 @@ private:
 
   llvm::DenseSet<unsigned> dimsTold; // outputs whose sizes the caller was told
 
-  /// Tells the caller the sizes of output `i` before anything is written to it: at the start of the run when they are
-  /// known then, else (sizes that depend on data or on a branch) before the launch that writes it.
+  /// Tells the caller the sizes of output `i` before anything is written to it: at the start of the
+  /// run when they are known then, else (sizes that depend on data or on a branch) before the
+  /// launch that writes it.
   void emitOutputDims(unsigned i, bool atStart) {
     auto ret = cast<func::ReturnOp>(main.getBody().front().getTerminator());
     Value result = ret.getOperand(i);
@@ -276,7 +311,8 @@ private:
     }
     if (atStart && !known) return;
     SmallVector<Value> values;
-    for (OpFoldResult s : sizes) values.push_back(mappedSize(s));
+    for (OpFoldResult s : sizes)
+      values.push_back(mappedSize(s));
     b.create<OutputDimsOp>(ret.getLoc(), i, elementBytes(type.getElementType()), values);
     dimsTold.insert(i);
   }
@@ -292,10 +328,12 @@ private:
 
   LogicalResult emit(Operation& op) {
     if (&op == places.startPoint()) {
-      // All sizes that a run begins with are computed: check what the caller gave before anything is written.
+      // All sizes that a run begins with are computed: check what the caller gave before anything
+      // is written.
       b.clone(op, map);
       if (arenaTotal) b.create<RequireArenaOp>(main.getLoc(), mappedSize(arenaTotal));
-      for (unsigned i = 0, e = main.getNumResults(); i < e; ++i) emitOutputDims(i, /*atStart=*/true);
+      for (unsigned i = 0, e = main.getNumResults(); i < e; ++i)
+        emitOutputDims(i, /*atStart=*/true);
       return success();
     }
     if (auto kernel = dyn_cast<KernelOp>(op)) return emitKernel(kernel);
@@ -306,8 +344,12 @@ private:
       if (!place) return op.emitError("reads a tensor that has no place");
       Value linear = b.create<arith::ConstantIndexOp>(op.getLoc(), 0);
       for (auto [i, stride] : llvm::zip(extract.getIndices(), place->strides))
-        linear = b.createOrFold<arith::AddIOp>(op.getLoc(), linear, b.createOrFold<arith::MulIOp>(op.getLoc(), mapped(i), mappedSize(stride)));
-      map.map(extract.getResult(), b.create<memref::LoadOp>(op.getLoc(), bufferOf(extract.getTensor()), linear).getResult());
+        linear = b.createOrFold<arith::AddIOp>(
+            op.getLoc(), linear,
+            b.createOrFold<arith::MulIOp>(op.getLoc(), mapped(i), mappedSize(stride)));
+      map.map(
+          extract.getResult(),
+          b.create<memref::LoadOp>(op.getLoc(), bufferOf(extract.getTensor()), linear).getResult());
       return success();
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) return emitIf(branch);
@@ -320,8 +362,8 @@ private:
     return success();
   }
 
-  /// A step takes each tensor as its buffer and its sizes; lists and maps are handles. Dense results are buffers, too,
-  /// after the arguments.
+  /// A step takes each tensor as its buffer and its sizes; lists and maps are handles. Dense
+  /// results are buffers, too, after the arguments.
   LogicalResult emitStep(HostStepOp step) {
     SmallVector<Value> args;
     auto add = [&](Value v) {
@@ -330,15 +372,20 @@ private:
       args.push_back(bufferOf(v));
       OpBuilder& mb = places.builder();
       mb.setInsertionPoint(step);
-      for (OpFoldResult s : getSizes(mb, v)) args.push_back(mappedSize(s));
+      for (OpFoldResult s : getSizes(mb, v))
+        args.push_back(mappedSize(s));
     };
-    for (Value v : step.getArguments()) add(v);
+    for (Value v : step.getArguments())
+      add(v);
     SmallVector<Type> types;
     for (Value r : step.getResults()) {
-      if (isTensor(r.getType())) add(r);
-      else types.push_back(r.getType());
+      if (isTensor(r.getType()))
+        add(r);
+      else
+        types.push_back(r.getType());
     }
-    auto made = b.create<HostStepOp>(step.getLoc(), types, step.getStep(), args, step.getSettingsAttr());
+    auto made =
+        b.create<HostStepOp>(step.getLoc(), types, step.getStep(), args, step.getSettingsAttr());
     unsigned next = 0;
     for (Value r : step.getResults())
       if (!isTensor(r.getType())) map.map(r, made.getResult(next++));
@@ -349,9 +396,11 @@ private:
   LogicalResult emitLists(func::ReturnOp ret) {
     for (OpOperand& operand : ret->getOpOperands()) {
       if (isTensor(operand.get().getType())) continue;
-      if (!isa<ListType, MapType>(operand.get().getType())) return ret.emitError() << "cannot return a value of type " << operand.get().getType();
+      if (!isa<ListType, MapType>(operand.get().getType()))
+        return ret.emitError() << "cannot return a value of type " << operand.get().getType();
       auto number = b.getNamedAttr("number", b.getI64IntegerAttr(operand.getOperandNumber()));
-      b.create<HostStepOp>(ret.getLoc(), TypeRange{}, "set_output", ValueRange{mapped(operand.get())}, b.getDictionaryAttr(number));
+      b.create<HostStepOp>(ret.getLoc(), TypeRange{}, "set_output",
+                           ValueRange{mapped(operand.get())}, b.getDictionaryAttr(number));
     }
     return success();
   }
@@ -369,7 +418,8 @@ private:
     b.setInsertionPointToEnd(&to);
     for (Operation& op : from.without_terminator())
       if (failed(emit(op))) return failure();
-    b.create<scf::YieldOp>(from.getTerminator()->getLoc(), scalarsOf(from.getTerminator()->getOperands()));
+    b.create<scf::YieldOp>(from.getTerminator()->getLoc(),
+                           scalarsOf(from.getTerminator()->getOperands()));
     return success();
   }
 
@@ -377,10 +427,14 @@ private:
     SmallVector<Type> types;
     for (Type t : branch.getResultTypes())
       if (!isTensor(t)) types.push_back(t);
-    auto made = b.create<scf::IfOp>(branch.getLoc(), types, mapped(branch.getCondition()), true, true);
+    auto made =
+        b.create<scf::IfOp>(branch.getLoc(), types, mapped(branch.getCondition()), true, true);
     if (made.getThenRegion().empty()) b.createBlock(&made.getThenRegion());
-    if (failed(emitInto(branch.getThenRegion().front(), made.getThenRegion().front()))) return failure();
-    if (!branch.getElseRegion().empty() && failed(emitInto(branch.getElseRegion().front(), made.getElseRegion().front()))) return failure();
+    if (failed(emitInto(branch.getThenRegion().front(), made.getThenRegion().front())))
+      return failure();
+    if (!branch.getElseRegion().empty() &&
+        failed(emitInto(branch.getElseRegion().front(), made.getElseRegion().front())))
+      return failure();
     b.setInsertionPointAfter(made);
     unsigned next = 0;
     for (Value r : branch.getResults())
@@ -389,7 +443,9 @@ private:
   }
 
   LogicalResult emitFor(scf::ForOp loop) {
-    auto made = b.create<scf::ForOp>(loop.getLoc(), mapped(loop.getLowerBound()), mapped(loop.getUpperBound()), mapped(loop.getStep()), scalarsOf(loop.getInitArgs()));
+    auto made = b.create<scf::ForOp>(loop.getLoc(), mapped(loop.getLowerBound()),
+                                     mapped(loop.getUpperBound()), mapped(loop.getStep()),
+                                     scalarsOf(loop.getInitArgs()));
     map.map(loop.getInductionVar(), made.getInductionVar());
     unsigned next = 0;
     for (Value arg : loop.getRegionIterArgs())
@@ -407,9 +463,12 @@ private:
   Attribute dimsOf(ArrayRef<int64_t> shape, ArrayAttr names) {
     SmallVector<Attribute> dims;
     for (auto [i, s] : llvm::enumerate(shape)) {
-      if (!ShapedType::isDynamic(s)) dims.push_back(b.getI64IntegerAttr(s));
-      else if (names && isa<StringAttr>(names[i])) dims.push_back(names[i]);
-      else dims.push_back(b.getUnitAttr()); // computed by the run
+      if (!ShapedType::isDynamic(s))
+        dims.push_back(b.getI64IntegerAttr(s));
+      else if (names && isa<StringAttr>(names[i]))
+        dims.push_back(names[i]);
+      else
+        dims.push_back(b.getUnitAttr()); // computed by the run
     }
     return b.getArrayAttr(dims);
   }
@@ -421,7 +480,8 @@ private:
       NamedAttrList d;
       d.set("name", main.getArgAttr(i, "ortc.name"));
       d.set("dtype", main.getArgAttr(i, "ortc.dtype"));
-      if (auto t = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i])) d.set("dims", dimsOf(t.getShape(), main.getArgAttrOfType<ArrayAttr>(i, "ortc.dims")));
+      if (auto t = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i]))
+        d.set("dims", dimsOf(t.getShape(), main.getArgAttrOfType<ArrayAttr>(i, "ortc.dims")));
       ins.push_back(d.getDictionary(b.getContext()));
     }
     auto ret = cast<func::ReturnOp>(main.getBody().front().getTerminator());
@@ -439,12 +499,15 @@ private:
         SmallVector<Attribute> dims;
         mb.setInsertionPoint(ret);
         for (OpFoldResult s : getSizes(mb, ret.getOperand(i))) {
-          // The same reduction to what a run begins with as for output_dims, so that both agree on what is known.
+          // The same reduction to what a run begins with as for output_dims, so that both agree on
+          // what is known.
           OpFoldResult size = places.atStart(s).value_or(s);
           Value v = dyn_cast<Value>(size);
           auto dim = v ? v.getDefiningOp<DimOp>() : DimOp();
-          if (auto c = constantSize(size)) dims.push_back(b.getI64IntegerAttr(*c));
-          else dims.push_back(dim ? Attribute(dim.getNameAttr()) : Attribute(b.getUnitAttr()));
+          if (auto c = constantSize(size))
+            dims.push_back(b.getI64IntegerAttr(*c));
+          else
+            dims.push_back(dim ? Attribute(dim.getNameAttr()) : Attribute(b.getUnitAttr()));
         }
         d.set("dims", b.getArrayAttr(dims));
       }
@@ -453,7 +516,8 @@ private:
     SmallVector<Attribute> tables;
     for (DenseStringElementsAttr t : places.stringTables) {
       SmallVector<Attribute> strings;
-      for (StringRef s : t.getRawStringData()) strings.push_back(b.getStringAttr(s));
+      for (StringRef s : t.getRawStringData())
+        strings.push_back(b.getStringAttr(s));
       tables.push_back(b.getArrayAttr(strings));
     }
     if (!tables.empty()) module->setAttr("ortc.string_tables", b.getArrayAttr(tables));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From kernels on tensors to the host program: every tensor gets a place, every kernel becomes a function
-// (docs/spine.md, section 3).
+// From kernels on tensors to the host program: every tensor gets a place, every kernel becomes a
+// function (docs/spine.md, section 3).
 #pragma once
 #include "compiler/lower/LowerKernel.h"
 #include "compiler/plan/Weights.h"
@@ -10,14 +10,17 @@ namespace ortc {
 /// How a target writes kernels; the generic way is lowerKernel.
 struct ProgramOptions {
   int64_t alignment = 64; // of buffers in the arena and of weights
-  /// Launches say after their arguments how many bytes lie behind each buffer, for devices that bind ranges of memory.
+  /// Launches say after their arguments how many bytes lie behind each buffer, for devices that
+  /// bind ranges of memory.
   bool bufferBytes = false;
   /// The schedule of a kernel that is written as loops.
   std::function<Schedule(KernelOp)> schedule = [](KernelOp) { return Schedule(); };
-  /// Bytes of memory that a kernel needs while it runs: none, a constant, or an expression of sizes.
+  /// Bytes of memory that a kernel needs while it runs: none, a constant, or an expression of
+  /// sizes.
   std::function<std::optional<mlir::OpFoldResult>(KernelOp, mlir::OpBuilder&)> workspace;
   /// Writes a catalogue kernel: returns null to have it written as loops. May add packed weights.
-  std::function<mlir::FailureOr<LoweredKernel>(KernelOp, mlir::ModuleOp, StridesOf, Weights&)> writeChoice;
+  std::function<mlir::FailureOr<LoweredKernel>(KernelOp, mlir::ModuleOp, StridesOf, Weights&)>
+      writeChoice;
 };
 
 struct ProgramFacts {

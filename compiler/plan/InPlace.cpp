@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that reads a tensor only where it writes its result may write it there, when nobody needs the tensor any more:
-// elementwise kernels, and contractions and convolutions that add a residual.
+// A kernel that reads a tensor only where it writes its result may write it there, when nobody
+// needs the tensor any more: elementwise kernels, and contractions and convolutions that add a
+// residual.
 #include "compiler/plan/Places.h"
 
 using namespace mlir;
@@ -8,7 +9,8 @@ using namespace mlir;
 namespace ortc {
 
 /// Outer tensors by how the kernel reads them: at the element that it writes, or elsewhere.
-static void readsOf(KernelOp kernel, llvm::SetVector<Value>& inPlace, llvm::SetVector<Value>& elsewhere) {
+static void readsOf(KernelOp kernel, llvm::SetVector<Value>& inPlace,
+                    llvm::SetVector<Value>& elsewhere) {
   llvm::SetVector<Value> here, other;
   auto note = [&](Value v, bool identity) { (identity ? here : other).insert(v); };
   note(kernel.yielded()[0], true);
@@ -16,13 +18,15 @@ static void readsOf(KernelOp kernel, llvm::SetVector<Value>& inPlace, llvm::SetV
     if (op.getNumResults() == 0) continue;
     Value result = op.getResult(0);
     auto g = dyn_cast<linalg::GenericOp>(op);
-    bool pointwise = here.contains(result) && !other.contains(result) && g && g.getNumReductionLoops() == 0 &&
+    bool pointwise = here.contains(result) && !other.contains(result) && g &&
+                     g.getNumReductionLoops() == 0 &&
                      g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isIdentity();
     if (g) {
       for (OpOperand* operand : g.getDpsInputOperands())
         note(operand->get(), pointwise && g.getMatchingIndexingMap(operand).isIdentity());
     } else {
-      for (Value v : op.getOperands()) note(v, false);
+      for (Value v : op.getOperands())
+        note(v, false);
     }
     op.walk([&](Operation* inner) {
       if (inner == &op) return;
@@ -55,7 +59,8 @@ void Places::writeInPlace() {
     };
     auto count = [&](ArrayRef<OpFoldResult> sizes) {
       OpFoldResult n = b.getIndexAttr(1);
-      for (OpFoldResult s : sizes) n = mulSizes(b, kernel.getLoc(), n, s);
+      for (OpFoldResult s : sizes)
+        n = mulSizes(b, kernel.getLoc(), n, s);
       return n;
     };
     Sizes size;
@@ -68,13 +73,18 @@ void Places::writeInPlace() {
       if (from == places.end() || x.getType() != result.getType()) continue;
       unsigned theirs = from->second.buffer;
       PlannedBuffer& old = buffers[theirs];
-      if (theirs == mine || old.segment != "arena" || old.last != end || old.first >= begin || constantSize(from->second.offset) != 0) continue;
+      if (theirs == mine || old.segment != "arena" || old.last != end || old.first >= begin ||
+          constantSize(from->second.offset) != 0)
+        continue;
       // Nothing else that the kernel reads lies in this buffer.
       bool alone = true;
       for (Value v : elsewhere)
         if (auto p = places.find(v); p != places.end()) alone &= p->second.buffer != theirs;
       Sizes theirSize;
-      if (!alone || !known(x, theirSize) || !sameSizes(size, theirSize) || !sameSize(count(old.sizes), count(size)) || !sameSizes(from->second.strides, it->second.strides)) continue;
+      if (!alone || !known(x, theirSize) || !sameSizes(size, theirSize) ||
+          !sameSize(count(old.sizes), count(size)) ||
+          !sameSizes(from->second.strides, it->second.strides))
+        continue;
       for (auto& [tensor, place] : places)
         if (place.buffer == mine) place.buffer = theirs;
       old.last = buffers[mine].last;

@@ -14,7 +14,9 @@ bool isProgramBlock(Block* block) {
   return false;
 }
 
-static bool isPlaced(Type t) { return isDenseTensor(t); }
+static bool isPlaced(Type t) {
+  return isDenseTensor(t);
+}
 
 std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
   if (constantSize(size)) return size;
@@ -40,10 +42,12 @@ std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
     return carried(loop, arg.getArgNumber() - 1);
   }
   if (isa<DimOp>(op)) return size;
-  if (auto loop = dyn_cast<scf::ForOp>(op)) return carried(loop, cast<OpResult>(v).getResultNumber());
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return carried(loop, cast<OpResult>(v).getResultNumber());
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     unsigned i = cast<OpResult>(v).getResultNumber();
-    auto x = atStart(OpFoldResult(branch.thenYield()->getOperand(i))), y = atStart(OpFoldResult(branch.elseYield()->getOperand(i)));
+    auto x = atStart(OpFoldResult(branch.thenYield()->getOperand(i))),
+         y = atStart(OpFoldResult(branch.elseYield()->getOperand(i)));
     if (x && y && sameSize(*x, *y)) return x;
     return std::nullopt;
   }
@@ -64,13 +68,15 @@ std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(start);
   Operation* copy = b.clone(*op, map);
-  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults())) atStartOf[from] = to;
+  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+    atStartOf[from] = to;
   return OpFoldResult(atStartOf[v]);
 }
 
 Sizes Places::contiguousStrides(ArrayRef<OpFoldResult> sizes) {
   Sizes strides(sizes.size(), b.getIndexAttr(1));
-  for (size_t d = sizes.size(); d-- > 1;) strides[d - 1] = mulSizes(b, function.getLoc(), strides[d], sizes[d]);
+  for (size_t d = sizes.size(); d-- > 1;)
+    strides[d - 1] = mulSizes(b, function.getLoc(), strides[d], sizes[d]);
   return strides;
 }
 
@@ -88,7 +94,8 @@ bool Places::isContiguous(const PlannedPlace& place, ArrayRef<OpFoldResult> size
 Value Places::copyOf(Value tensor, Operation* before) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(before);
-  auto kernel = b.create<KernelOp>(tensor.getLoc(), TypeRange{tensor.getType()}, "copy", DictionaryAttr(), DictionaryAttr());
+  auto kernel = b.create<KernelOp>(tensor.getLoc(), TypeRange{tensor.getType()}, "copy",
+                                   DictionaryAttr(), DictionaryAttr());
   kernel->setAttr("ortc.copy", b.getUnitAttr());
   b.createBlock(&kernel.getBody());
   b.create<YieldOp>(tensor.getLoc(), tensor);
@@ -96,12 +103,14 @@ Value Places::copyOf(Value tensor, Operation* before) {
   return kernel.getResult(0);
 }
 
-/// Lets `tensor` be written at its target, when it is made by a kernel (or a concatenation) and not claimed yet.
+/// Lets `tensor` be written at its target, when it is made by a kernel (or a concatenation) and not
+/// claimed yet.
 bool Places::claim(Value tensor, Target target) {
   Operation* op = tensor.getDefiningOp();
   if (!op || targets.count(tensor)) return false;
   if (auto reshape = dyn_cast<ReshapeOp>(op); reshape && target.kind == Target::Output) {
-    // The same elements under other sizes: claim the source when this is all that is made of it here.
+    // The same elements under other sizes: claim the source when this is all that is made of it
+    // here.
     return claim(reshape.getSource(), target);
   }
   if (!isa<KernelOp, ConcatOp>(op)) return false;
@@ -115,20 +124,26 @@ void Places::insertCopies(Block& block) {
     if (isa<KernelOp, linalg::FillOp>(op) || (op.getNumRegions() && !isa<scf::ForOp>(op))) continue;
     for (OpOperand& operand : op.getOpOperands()) {
       if (!isPlaced(operand.get().getType())) continue;
-      if (auto dps = dyn_cast<DestinationStyleOpInterface>(op); dps && dps.isDpsInit(&operand)) continue;
+      if (auto dps = dyn_cast<DestinationStyleOpInterface>(op); dps && dps.isDpsInit(&operand))
+        continue;
       Operation* source = operand.get().getDefiningOp();
-      bool inPlace = isa_and_nonnull<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(source);
-      if (auto c = dyn_cast_or_null<arith::ConstantOp>(source)) inPlace = isa<SplatElementsAttr>(c.getValue());
-      if (isa<HostStepOp>(op) && isa_and_nonnull<tensor::EmptyOp>(source)) continue; // the init of a result
+      bool inPlace =
+          isa_and_nonnull<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(source);
+      if (auto c = dyn_cast_or_null<arith::ConstantOp>(source))
+        inPlace = isa<SplatElementsAttr>(c.getValue());
+      if (isa<HostStepOp>(op) && isa_and_nonnull<tensor::EmptyOp>(source))
+        continue; // the init of a result
       if (inPlace) operand.set(copyOf(operand.get(), &op)), --copies;
     }
   }
   for (Operation& op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (auto concat = dyn_cast<ConcatOp>(op)) {
       bool known = true;
-      for (OpFoldResult s : getSizes(b, concat.getInit())) known &= atStart(s).has_value();
+      for (OpFoldResult s : getSizes(b, concat.getInit()))
+        known &= atStart(s).has_value();
       for (auto [i, source] : llvm::enumerate(concat.getSources())) {
-        for (OpFoldResult s : getSizes(b, source)) known &= atStart(s).has_value();
+        for (OpFoldResult s : getSizes(b, source))
+          known &= atStart(s).has_value();
         bool here = source.getParentBlock() == &block && known;
         if (here && claim(source, {Target::Concat, &op, static_cast<unsigned>(i)})) continue;
         Value copy = copyOf(source, &op);
@@ -139,7 +154,9 @@ void Places::insertCopies(Block& block) {
       for (OpOperand& operand : ret->getOpOperands()) {
         if (!isPlaced(operand.get().getType())) continue;
         unsigned i = operand.getOperandNumber();
-        if (operand.get().getParentBlock() == &block && claim(operand.get(), {Target::Output, &op, i})) continue;
+        if (operand.get().getParentBlock() == &block &&
+            claim(operand.get(), {Target::Output, &op, i}))
+          continue;
         Value copy = copyOf(operand.get(), &op);
         operand.set(copy);
         targets[copy] = {Target::Output, &op, i};
@@ -153,9 +170,11 @@ void Places::insertCopies(Block& block) {
         Target target{Target::Result, parent, i};
         Value v = operand.get();
         if (loop && v == loop.getRegionIterArg(i)) continue; // unchanged
-        if (auto insert = v.getDefiningOp<tensor::InsertSliceOp>(); insert && loop && insert.getDest() == loop.getRegionIterArg(i)) continue; // written in place
-        // In a loop the old value is read until the new one is complete: the new one may be written in its place only
-        // when nothing reads the old one at or after the op that makes it.
+        if (auto insert = v.getDefiningOp<tensor::InsertSliceOp>();
+            insert && loop && insert.getDest() == loop.getRegionIterArg(i))
+          continue; // written in place
+        // In a loop the old value is read until the new one is complete: the new one may be written
+        // in its place only when nothing reads the old one at or after the op that makes it.
         bool free = true;
         if (loop && v.getDefiningOp() && v.getParentBlock() == &block)
           for (Operation* user : loop.getRegionIterArg(i).getUsers()) {
@@ -174,7 +193,9 @@ void Places::insertCopies(Block& block) {
         if (!isPlaced(operand.get().getType())) continue;
         unsigned i = operand.getOperandNumber() - loop.getNumControlOperands();
         Target target{Target::Result, &op, i};
-        if (operand.get().getParentBlock() == &block && operand.get().hasOneUse() && claim(operand.get(), target)) continue;
+        if (operand.get().getParentBlock() == &block && operand.get().hasOneUse() &&
+            claim(operand.get(), target))
+          continue;
         Value copy = copyOf(operand.get(), &op);
         operand.set(copy);
         targets[copy] = target;
@@ -195,7 +216,8 @@ FailureOr<unsigned> Places::newBuffer(Value tensor, StringRef segment, int64_t n
     for (OpFoldResult s : getSizes(b, tensor)) {
       auto known = atStart(s);
       if (!known) {
-        mlir::emitError(tensor.getLoc()) << "the size of a value that is kept in memory depends on data, and has no bound";
+        mlir::emitError(tensor.getLoc())
+            << "the size of a value that is kept in memory depends on data, and has no bound";
         return failure();
       }
       buffer.sizes.push_back(*known);
@@ -211,7 +233,8 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor) {
   place.offset = b.getIndexAttr(0);
   b.setInsertionPoint(start);
   Sizes sizes;
-  for (OpFoldResult s : getSizes(b, tensor)) sizes.push_back(atStart(s).value_or(s));
+  for (OpFoldResult s : getSizes(b, tensor))
+    sizes.push_back(atStart(s).value_or(s));
   b.setInsertionPoint(start);
   auto target = targets.find(tensor);
   if (target == targets.end()) {
@@ -223,7 +246,9 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor) {
     auto buffer = newBuffer(tensor, "output", target->second.index);
     if (failed(buffer)) return failure();
     place.buffer = *buffer;
-    if (tensor.getDefiningOp() && llvm::any_of(sizes, [&](OpFoldResult s) { return !constantSize(s) && !atStart(s); })) b.setInsertionPoint(tensor.getDefiningOp());
+    if (tensor.getDefiningOp() &&
+        llvm::any_of(sizes, [&](OpFoldResult s) { return !constantSize(s) && !atStart(s); }))
+      b.setInsertionPoint(tensor.getDefiningOp());
     place.strides = contiguousStrides(sizes);
   } else if (target->second.kind == Target::Concat) {
     auto concat = cast<ConcatOp>(target->second.op);
@@ -234,7 +259,8 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor) {
     OpFoldResult before = b.getIndexAttr(0);
     for (Value source : concat.getSources().take_front(target->second.index))
       before = addSizes(b, tensor.getLoc(), before, *atStart(getSize(b, source, concat.getAxis())));
-    place.offset = addSizes(b, tensor.getLoc(), place.offset, mulSizes(b, tensor.getLoc(), before, place.strides[concat.getAxis()]));
+    place.offset = addSizes(b, tensor.getLoc(), place.offset,
+                            mulSizes(b, tensor.getLoc(), before, place.strides[concat.getAxis()]));
   } else {
     Value result = target->second.op->getResult(target->second.index);
     auto whole = places.find(result);
@@ -252,6 +278,31 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor) {
   return place;
 }
 
+/// Strides of a reshaped view: each group of dims that becomes another group must be dense in
+/// itself.
+std::optional<Sizes> Places::stridesThrough(ReshapeOp reshape, const PlannedPlace& place) {
+  Location loc = reshape.getLoc();
+  Sizes from = getSizes(b, reshape.getSource()), to = getSizes(b, reshape.getResult());
+  Sizes strides(to.size(), b.getIndexAttr(1));
+  for (const DimGroup& g : groupDims(from, to)) {
+    OpFoldResult step, next;
+    for (unsigned d = g.from1; d-- > g.from0;) {
+      if (constantSize(from[d]) == 1) continue;
+      if (!step)
+        step = place.strides[d];
+      else if (!sameSize(place.strides[d], next))
+        return std::nullopt;
+      next = mulSizes(b, loc, place.strides[d], from[d]);
+    }
+    if (!step) step = b.getIndexAttr(1);
+    for (unsigned d = g.to1; d-- > g.to0;) {
+      strides[d] = step;
+      step = mulSizes(b, loc, step, to[d]);
+    }
+  }
+  return strides;
+}
+
 LogicalResult Places::placeBlock(Block& block) {
   for (Operation& op : llvm::make_early_inc_range(block)) {
     for (Value r : op.getResults()) {
@@ -263,11 +314,14 @@ LogicalResult Places::placeBlock(Block& block) {
         // Strings hold addresses: they are tables in the source, not weights.
         bool strings = isa<StringType>(cast<RankedTensorType>(r.getType()).getElementType());
         buffer.segment = strings ? "strings" : "weights";
-        if (strings) buffer.number = stringTables.size(), stringTables.push_back(cast<DenseStringElementsAttr>(c.getValue()));
+        if (strings)
+          buffer.number = stringTables.size(),
+          stringTables.push_back(cast<DenseStringElementsAttr>(c.getValue()));
         buffer.name = wishName(r);
         buffer.elementType = cast<RankedTensorType>(r.getType()).getElementType();
         buffers.push_back(buffer);
-        places[r] = {static_cast<unsigned>(buffers.size() - 1), b.getIndexAttr(0), contiguousStrides(getSizes(b, r))};
+        places[r] = {static_cast<unsigned>(buffers.size() - 1), b.getIndexAttr(0),
+                     contiguousStrides(getSizes(b, r))};
         continue;
       }
       if (isa<ReshapeOp, tensor::ExtractSliceOp, tensor::CastOp, tensor::InsertSliceOp>(op)) {
@@ -277,6 +331,11 @@ LogicalResult Places::placeBlock(Block& block) {
         PlannedPlace place = source->second;
         b.setInsertionPoint(&op);
         if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+          if (auto strides = stridesThrough(reshape, place)) {
+            place.strides = *strides;
+            places[r] = place;
+            continue;
+          }
           if (!isContiguous(place, getSizes(b, reshape.getSource()))) {
             Value copy = copyOf(reshape.getSource(), &op);
             number();
@@ -290,9 +349,12 @@ LogicalResult Places::placeBlock(Block& block) {
         } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
           Sizes strides;
           auto dropped = slice.getDroppedDims();
-          for (auto [d, offset, step] : llvm::enumerate(slice.getMixedOffsets(), slice.getMixedStrides())) {
-            place.offset = addSizes(b, op.getLoc(), place.offset, mulSizes(b, op.getLoc(), offset, source->second.strides[d]));
-            if (!dropped.test(d)) strides.push_back(mulSizes(b, op.getLoc(), step, source->second.strides[d]));
+          for (auto [d, offset, step] :
+               llvm::enumerate(slice.getMixedOffsets(), slice.getMixedStrides())) {
+            place.offset = addSizes(b, op.getLoc(), place.offset,
+                                    mulSizes(b, op.getLoc(), offset, source->second.strides[d]));
+            if (!dropped.test(d))
+              strides.push_back(mulSizes(b, op.getLoc(), step, source->second.strides[d]));
           }
           place.strides = strides;
         } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
@@ -302,12 +364,14 @@ LogicalResult Places::placeBlock(Block& block) {
         continue;
       }
       if (auto branch = dyn_cast<scf::IfOp>(op)) {
-        if (failed(placeBranchResult(branch, cast<OpResult>(r).getResultNumber()))) return failure();
+        if (failed(placeBranchResult(branch, cast<OpResult>(r).getResultNumber())))
+          return failure();
         continue;
       }
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
         unsigned i = cast<OpResult>(r).getResultNumber();
-        // One place for the value before, during and after. The init was claimed for it, or copied to it.
+        // One place for the value before, during and after. The init was claimed for it, or copied
+        // to it.
         auto init = placeResult(loop.getInitArgs()[i]);
         if (failed(init)) return failure();
         places[r] = places[loop.getRegionIterArg(i)] = *init;
@@ -332,16 +396,20 @@ LogicalResult Places::placeBlock(Block& block) {
 }
 
 LogicalResult Places::placeInsert(tensor::InsertSliceOp insert, const PlannedPlace& dest) {
-  // The piece is copied into its part of the destination, which goes on under the name of the result.
+  // The piece is copied into its part of the destination, which goes on under the name of the
+  // result.
   for (Operation* user : insert.getDest().getUsers())
-    if (user != insert.getOperation() && insert->getBlock()->findAncestorOpInBlock(*user) && insert->isBeforeInBlock(insert->getBlock()->findAncestorOpInBlock(*user)))
+    if (user != insert.getOperation() && insert->getBlock()->findAncestorOpInBlock(*user) &&
+        insert->isBeforeInBlock(insert->getBlock()->findAncestorOpInBlock(*user)))
       return insert.emitError("the tensor that is written to is read again afterwards");
   PlannedPlace part = dest;
   Sizes strides;
   auto dropped = insert.getDroppedDims();
   b.setInsertionPoint(insert);
-  for (auto [d, offset, step] : llvm::enumerate(insert.getMixedOffsets(), insert.getMixedStrides())) {
-    part.offset = addSizes(b, insert.getLoc(), part.offset, mulSizes(b, insert.getLoc(), offset, dest.strides[d]));
+  for (auto [d, offset, step] :
+       llvm::enumerate(insert.getMixedOffsets(), insert.getMixedStrides())) {
+    part.offset = addSizes(b, insert.getLoc(), part.offset,
+                           mulSizes(b, insert.getLoc(), offset, dest.strides[d]));
     if (!dropped.test(d)) strides.push_back(mulSizes(b, insert.getLoc(), step, dest.strides[d]));
   }
   part.strides = strides;
@@ -355,7 +423,8 @@ LogicalResult Places::placeInsert(tensor::InsertSliceOp insert, const PlannedPla
 LogicalResult Places::placeBranchResult(scf::IfOp branch, unsigned i) {
   Value r = branch.getResult(i);
   if (places.count(r)) return success();
-  // Sizes differ from branch to branch: the buffer holds the larger, and each branch lays its own out densely.
+  // Sizes differ from branch to branch: the buffer holds the larger, and each branch lays its own
+  // out densely.
   PlannedPlace place;
   place.offset = b.getIndexAttr(0);
   auto type = cast<RankedTensorType>(r.getType());
@@ -370,7 +439,8 @@ LogicalResult Places::placeBranchResult(scf::IfOp branch, unsigned i) {
     OpFoldResult count = b.getIndexAttr(1);
     for (OpFoldResult s : getSizes(b, yielded)) {
       auto known = atStart(s);
-      if (!known) return branch.emitError("the size of a branch's result depends on data, and has no bound");
+      if (!known)
+        return branch.emitError("the size of a branch's result depends on data, and has no bound");
       b.setInsertionPoint(start);
       count = mulSizes(b, branch.getLoc(), count, *known);
     }
@@ -388,7 +458,8 @@ LogicalResult Places::placeBranchResult(scf::IfOp branch, unsigned i) {
     PlannedPlace inner = place;
     b.setInsertionPointToStart(&region->front());
     Sizes sizes;
-    for (OpFoldResult s : getSizes(b, yielded)) sizes.push_back(atStart(s).value_or(s));
+    for (OpFoldResult s : getSizes(b, yielded))
+      sizes.push_back(atStart(s).value_or(s));
     b.setInsertionPoint(start);
     inner.strides = contiguousStrides(sizes);
     places[yielded] = inner;
@@ -406,7 +477,8 @@ void Places::number() {
       int64_t begin = n++;
       if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op))
         for (Region& r : op.getRegions())
-          for (Block& inner : r) walk(inner);
+          for (Block& inner : r)
+            walk(inner);
       positions[&op] = {begin, n++};
     }
   };
@@ -426,13 +498,17 @@ void Places::extend(Value tensor) {
   buffer.last = std::max(buffer.last, isa<BlockArgument>(tensor) ? end : begin);
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(def)) buffer.last = std::max(buffer.last, end);
   for (Operation* user : tensor.getUsers()) {
-    // From the user outwards to an op of the block where the tensor is made; loops on the way hold it until they end.
+    // From the user outwards to an op of the block where the tensor is made; loops on the way hold
+    // it until they end.
     Operation* at = user;
-    while (at && at->getBlock() != home && !isProgramBlock(at->getBlock())) at = at->getParentOp();
+    while (at && at->getBlock() != home && !isProgramBlock(at->getBlock()))
+      at = at->getParentOp();
     int64_t last = 0;
     for (Operation* o = at; o; o = o->getParentOp()) {
       if (!positions.count(o)) continue;
-      last = std::max(last, o->getBlock() == home || isa<scf::ForOp, scf::WhileOp>(o) ? positions[o].second : positions[o].first);
+      last = std::max(last, o->getBlock() == home || isa<scf::ForOp, scf::WhileOp>(o)
+                                ? positions[o].second
+                                : positions[o].first);
       if (o->getBlock() == home) break;
     }
     buffer.last = std::max(buffer.last, last);
@@ -470,7 +546,8 @@ LogicalResult Places::run() {
   SmallVector<Operation*> dims;
   for (Operation& op : entry)
     if (isa<DimOp>(op)) dims.push_back(&op);
-  for (Operation* op : llvm::reverse(dims)) op->moveBefore(&entry, entry.begin());
+  for (Operation* op : llvm::reverse(dims))
+    op->moveBefore(&entry, entry.begin());
   start = dims.empty() ? &entry.front() : dims.back()->getNextNode();
   // A marker that stays first, whatever is put in before other ops.
   b.setInsertionPoint(start);
@@ -487,11 +564,13 @@ LogicalResult Places::run() {
   function.walk([&](Block* block) {
     if (isProgramBlock(block)) blocks.push_back(block);
   });
-  for (Block* block : blocks) insertCopies(*block);
+  for (Block* block : blocks)
+    insertCopies(*block);
   number();
   if (failed(placeBlock(entry))) return failure();
   number();
-  for (auto& [tensor, place] : places) extend(tensor);
+  for (auto& [tensor, place] : places)
+    extend(tensor);
   writeInPlace();
   return planWorkspaces();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which buffer each tensor of the program lies in, and how: as a whole, or as a strided part of another one. Views
-// (reshape, slices), concatenation and the results of control flow are settled here, without copies where possible; where
-// not, a kernel that copies is put in.
+// Which buffer each tensor of the program lies in, and how: as a whole, or as a strided part of
+// another one. Views (reshape, slices), concatenation and the results of control flow are settled
+// here, without copies where possible; where not, a kernel that copies is put in.
 #pragma once
 #include "compiler/ir/Sizes.h"
 #include "compiler/ops/AllOps.h"
@@ -14,9 +14,9 @@ struct PlannedBuffer {
   int64_t number = 0;  // of an input or output
   std::string name;
   mlir::Type elementType;
-  Sizes sizes;                       // in the arena: of the whole buffer, values at the function's start
+  Sizes sizes; // in the arena: of the whole buffer, values at the function's start
   int64_t first = INT64_MAX, last = -1; // positions, both included
-  mlir::OpFoldResult byteOffset;     // in the arena or the weights; set when offsets are assigned
+  mlir::OpFoldResult byteOffset; // in the arena or the weights; set when offsets are assigned
 };
 
 struct PlannedPlace {
@@ -29,20 +29,22 @@ class Places {
 public:
   explicit Places(mlir::func::FuncOp function) : function(function), b(function.getContext()) {}
 
-  /// Settles all tensors; failure comes with a diagnostic. Inserts copying kernels and arithmetic on sizes.
+  /// Settles all tensors; failure comes with a diagnostic. Inserts copying kernels and arithmetic
+  /// on sizes.
   mlir::LogicalResult run();
 
   std::vector<PlannedBuffer> buffers;
   /// What a kernel needs while it runs; set before run().
   std::function<std::optional<mlir::OpFoldResult>(KernelOp, mlir::OpBuilder&)> workspaceOf;
-  llvm::DenseMap<mlir::Operation*, unsigned> workspaces; // buffer of a kernel's workspace
+  llvm::DenseMap<mlir::Operation*, unsigned> workspaces;   // buffer of a kernel's workspace
   std::vector<mlir::DenseStringElementsAttr> stringTables; // by the number of a "strings" buffer
   const PlannedPlace* find(mlir::Value tensor) const {
     auto it = places.find(tensor);
     return it == places.end() ? nullptr : &it->second;
   }
-  /// The tensor results of control flow, and what each of its blocks must leave in their places, are handled by copies
-  /// in the blocks: after run() every yielded tensor lies in the place of the result.
+  /// The tensor results of control flow, and what each of its blocks must leave in their places,
+  /// are handled by copies in the blocks: after run() every yielded tensor lies in the place of the
+  /// result.
   int64_t copies = 0;
 
   /// The same number as a value that is known when a run begins; none when it depends on data.
@@ -57,7 +59,8 @@ private:
   llvm::DenseMap<mlir::Value, PlannedPlace> places;
   llvm::DenseMap<mlir::Value, mlir::Value> atStartOf;
   llvm::DenseMap<mlir::Operation*, std::pair<int64_t, int64_t>> positions;
-  /// Where a tensor must be written: part of a concatenation, an output, or the result of control flow.
+  /// Where a tensor must be written: part of a concatenation, an output, or the result of control
+  /// flow.
   struct Target {
     enum Kind { Concat, Output, Result } kind;
     mlir::Operation* op = nullptr;
@@ -74,6 +77,7 @@ private:
   mlir::LogicalResult placeBranchResult(mlir::scf::IfOp branch, unsigned i);
   mlir::FailureOr<unsigned> newBuffer(mlir::Value tensor, llvm::StringRef segment, int64_t number);
   bool isContiguous(const PlannedPlace& place, llvm::ArrayRef<mlir::OpFoldResult> sizes);
+  std::optional<Sizes> stridesThrough(ReshapeOp reshape, const PlannedPlace& place);
   Sizes contiguousStrides(llvm::ArrayRef<mlir::OpFoldResult> sizes);
   void number();
   mlir::LogicalResult planWorkspaces();

@@ -10,7 +10,9 @@ uint64_t Weights::add(const HostTensor& data, llvm::StringRef name) {
   auto hash = llvm::xxh3_128bits(bytes);
   std::string key(reinterpret_cast<const char*>(&hash), sizeof hash);
   for (size_t i : byHash[key])
-    if (list[i].data.bytes() == data.bytes() && !std::memcmp(list[i].data.data.get(), data.data.get(), data.bytes())) return list[i].offset;
+    if (list[i].data.bytes() == data.bytes() &&
+        !std::memcmp(list[i].data.data.get(), data.data.get(), data.bytes()))
+      return list[i].offset;
   uint64_t offset = (total + alignment - 1) / alignment * alignment;
   byHash[key].push_back(list.size());
   list.push_back({name.str(), offset, data});

@@ -19,7 +19,8 @@ std::unique_ptr<TargetInfo> createTarget(StringRef name) {
 }
 std::vector<std::pair<std::string, std::string>> targetNames() {
   std::vector<std::pair<std::string, std::string>> r;
-  for (auto& [name, entry] : targets()) r.push_back({name, entry.second});
+  for (auto& [name, entry] : targets())
+    r.push_back({name, entry.second});
   return r;
 }
 
@@ -29,7 +30,9 @@ void selectKernels(ModuleOp module, const TargetInfo& target) {
     Builder b(kernel.getContext());
     rows.push_back({"loops", target.loopsCost(kernel), b.getDictionaryAttr({})});
     // Equal costs: the earlier row, so that the choice does not depend on anything else.
-    std::stable_sort(rows.begin(), rows.end(), [](const Candidate& x, const Candidate& y) { return x.microseconds < y.microseconds; });
+    std::stable_sort(rows.begin(), rows.end(), [](const Candidate& x, const Candidate& y) {
+      return x.microseconds < y.microseconds;
+    });
     NamedAttrList choice;
     choice.set("kernel", b.getStringAttr(rows[0].kernel));
     choice.set("cost_us", b.getF64FloatAttr(rows[0].microseconds));
@@ -47,10 +50,14 @@ std::string explainChoices(ModuleOp module) {
   module.walk([&](KernelOp kernel) {
     DictionaryAttr c = kernel.getChoiceAttr();
     if (!c) return;
-    std::string node = wishName(kernel.yielded().empty() ? kernel->getResult(0) : kernel.yielded()[0]);
-    text += fmt::format("{:<40} {} ({:.1f} us)", node, c.getAs<StringAttr>("kernel").getValue().str(), c.getAs<FloatAttr>("cost_us").getValueAsDouble());
+    std::string node =
+        wishName(kernel.yielded().empty() ? kernel->getResult(0) : kernel.yielded()[0]);
+    text +=
+        fmt::format("{:<40} {} ({:.1f} us)", node, c.getAs<StringAttr>("kernel").getValue().str(),
+                    c.getAs<FloatAttr>("cost_us").getValueAsDouble());
     if (auto next = c.getAs<StringAttr>("next"))
-      text += fmt::format(", next {} ({:.1f} us)", next.getValue().str(), c.getAs<FloatAttr>("next_us").getValueAsDouble());
+      text += fmt::format(", next {} ({:.1f} us)", next.getValue().str(),
+                          c.getAs<FloatAttr>("next_us").getValueAsDouble());
     text += "\n";
   });
   return text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that the compiler knows of a device: handed over by the driver, implemented in targets/. The tail of the pipeline
-// (how kernels are written, legalised and printed) is the target's, too, under the names that Pipeline.cpp shows.
+// All that the compiler knows of a device: handed over by the driver, implemented in targets/. The
+// tail of the pipeline (how kernels are written, legalised and printed) is the target's, too, under
+// the names that Pipeline.cpp shows.
 #pragma once
 #include "compiler/lower/LowerKernel.h"
 #include "compiler/plan/BuildProgram.h"
@@ -20,22 +21,25 @@ struct Candidate {
 
 /// What goes into a bundle, for all targets alike.
 struct BundleRequest {
-  std::string name;       // legal identifier: prefix of all symbols
-  std::string folder;     // where the files go
-  std::string modelFile;  // base name of the ONNX file, for provenance
-  std::string command;    // the command line that regenerates it, base names only
+  std::string name;      // legal identifier: prefix of all symbols
+  std::string folder;    // where the files go
+  std::string modelFile; // base name of the ONNX file, for provenance
+  std::string command;   // the command line that regenerates it, base names only
   std::string sha256;
-  std::string weights = "embed"; // "embed", "file", "array"
+  std::string weights = "embed";  // "embed", "file", "array"
   std::vector<std::string> notes; // what the import said and a user should know
 };
 
 class TargetInfo {
 public:
   virtual ~TargetInfo() = default;
-  virtual std::string name() const = 0;     // "cpu", "null", "cuda", "webgpu", "vulkan", "cortex-m4"
+  virtual std::string name() const = 0; // "cpu", "null", "cuda", "webgpu", "vulkan", "cortex-m4"
   /// --mcpu: processors by name; false with a message that lists what is known.
-  virtual bool setProcessors(llvm::ArrayRef<std::string> names, std::string& error) { return names.empty(); }
-  /// Convolutions run on batch, spatial dims, channels; layouts are changed before kernels are formed.
+  virtual bool setProcessors(llvm::ArrayRef<std::string> names, std::string& error) {
+    return names.empty();
+  }
+  /// Convolutions run on batch, spatial dims, channels; layouts are changed before kernels are
+  /// formed.
   virtual bool prefersChannelsLast() const { return false; }
   /// Strings, lists, maps: steps of the host program. Firmware has none.
   virtual bool hasHostSteps() const { return true; }
@@ -54,15 +58,20 @@ public:
 
   // ---- write and emit ----
   /// Bytes that the chosen kernel needs while it runs.
-  virtual std::optional<mlir::OpFoldResult> workspace(KernelOp, mlir::OpBuilder&) const { return std::nullopt; }
+  virtual std::optional<mlir::OpFoldResult> workspace(KernelOp, mlir::OpBuilder&) const {
+    return std::nullopt;
+  }
   /// Writes a kernel by its choice; a null function says: as loops.
-  virtual mlir::FailureOr<LoweredKernel> writeChoice(KernelOp, mlir::ModuleOp, StridesOf, Weights&) const {
+  virtual mlir::FailureOr<LoweredKernel> writeChoice(KernelOp, mlir::ModuleOp, StridesOf,
+                                                     Weights&) const {
     return LoweredKernel();
   }
   /// Small rewrites of the finished program for the language, before it is printed.
   virtual mlir::LogicalResult legalise(mlir::ModuleOp) const { return mlir::success(); }
-  /// Writes all files of the bundle into request.folder, which exists and is empty. Reports what goes wrong.
-  virtual bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request, Diagnostics& diagnostics) const = 0;
+  /// Writes all files of the bundle into request.folder, which exists and is empty. Reports what
+  /// goes wrong.
+  virtual bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
+                    Diagnostics& diagnostics) const = 0;
 };
 
 /// Targets that are linked in, by name; each registers itself.

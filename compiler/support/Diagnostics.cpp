@@ -21,7 +21,8 @@ std::string quoteName(std::string_view name) {
 }
 
 bool Diagnostic::isLimitOfOrtc() const {
-  return message.find("not supported") != std::string::npos || message.find("fault of ortc") != std::string::npos;
+  return message.find("not supported") != std::string::npos ||
+         message.find("fault of ortc") != std::string::npos;
 }
 
 std::string Diagnostic::str() const {

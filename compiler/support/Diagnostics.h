@@ -49,7 +49,8 @@ struct Diagnostic {
     lines.push_back({true, fmt::format(format, std::forward<T>(args)...)});
     return *this;
   }
-  /// The fault is not the model's: it needs what ortc lacks. Such messages say "not supported", or "fault of ortc".
+  /// The fault is not the model's: it needs what ortc lacks. Such messages say "not supported", or
+  /// "fault of ortc".
   bool isLimitOfOrtc() const;
   /// As printed, with a final newline; whatever names were put in, the result holds no control
   /// characters.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Start-up of digest.cpp on an emulated Cortex-M: stack pointer, reset vector, FPU on; the C library does the rest and
- * prints through semihosting. */
+ * Start-up of digest.cpp on an emulated Cortex-M: stack pointer, reset vector, FPU on; the C
+ * library does the rest and prints through semihosting. */
 extern unsigned char stack_top[];
 void _start(void);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: 0BSD
-// Digests of what the functions give on a sample of all f32, without any library: compiled for other machines, they must
-// be those of this one. A machine without fma has other bits than one with it; all of either kind agree.
+// Digests of what the functions give on a sample of all f32, without any library: compiled for
+// other machines, they must be those of this one. A machine without fma has other bits than one
+// with it; all of either kind agree.
 #include "rt/elementary.h"
 #include "rt/float8.h"
 #include "rt/half.h"
@@ -39,8 +40,7 @@ ORTC_EXPORT(digest_of) uint64_t digest_of(int function, uint32_t stride) {
   using V = rt::f32v;
   switch (function) {
 #define ORTC_CASE(n, expression)                                                                   \
-  case n:                                                                                          \
-    return digest(stride, [](V x) -> V { return expression; });
+  case n: return digest(stride, [](V x) -> V { return expression; });
     ORTC_CASE(0, rt::exp(x))
     ORTC_CASE(1, rt::exp2(x))
     ORTC_CASE(2, rt::expm1(x))
@@ -85,8 +85,7 @@ ORTC_EXPORT(digest_of) uint64_t digest_of(int function, uint32_t stride) {
     return h;
   }
 #undef ORTC_CASE
-  default:
-    return 0;
+  default: return 0;
   }
 }
 

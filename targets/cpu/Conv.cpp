@@ -15,7 +15,7 @@ namespace {
 struct Conv {
   ConvOp op;
   HostTensor weights;
-  int64_t n; // spatial dims
+  int64_t n;              // spatial dims
   int64_t groups, OC, IC; // of one group
   int64_t taps = 1, lines = 1, lastKernel;
   bool depthwise, pointwise;
@@ -26,14 +26,18 @@ std::optional<Conv> convOf(KernelOp kernel) {
   if (!op || !op.isChannelsLast()) return std::nullopt;
   auto w = constantOf(op.getWeights());
   if (!w) return std::nullopt;
-  Conv c{op, *w, op.spatialRank(), static_cast<int64_t>(op.getGroup()), 0, 0, 1, 1, 1, false, false};
+  Conv c{op,    *w,   op.spatialRank(), static_cast<int64_t>(op.getGroup()), 0, 0, 1, 1, 1,
+         false, false};
   c.OC = w->dims[0] / c.groups;
   c.IC = w->dims[1];
-  for (int64_t i = 0; i < c.n; ++i) c.taps *= w->dims[i + 2];
+  for (int64_t i = 0; i < c.n; ++i)
+    c.taps *= w->dims[i + 2];
   c.lastKernel = w->dims[c.n + 1];
   c.lines = c.taps / c.lastKernel;
   c.depthwise = c.groups > 1 && c.OC == 1 && c.IC == 1;
-  auto all = [](ArrayRef<int64_t> v, int64_t x) { return llvm::all_of(v, [&](int64_t y) { return y == x; }); };
+  auto all = [](ArrayRef<int64_t> v, int64_t x) {
+    return llvm::all_of(v, [&](int64_t y) { return y == x; });
+  };
   c.pointwise = c.taps == 1 && c.groups == 1 && all(op.getStrides(), 1) && all(op.getPads(), 0);
   return c;
 }
@@ -58,9 +62,13 @@ Tile chooseTile(const Processor& p, int64_t OC) {
   return OC % 12 == 0 ? Tile{4, 3, 16} : Tile{4, 2, 16};
 }
 
-double known(OpFoldResult size, double otherwise) { return static_cast<double>(constantSize(size).value_or(static_cast<int64_t>(otherwise))); }
+double known(OpFoldResult size, double otherwise) {
+  return static_cast<double>(constantSize(size).value_or(static_cast<int64_t>(otherwise)));
+}
 
-int64_t number(DictionaryAttr d, StringRef name) { return d.getAs<IntegerAttr>(name).getInt(); }
+int64_t number(DictionaryAttr d, StringRef name) {
+  return d.getAs<IntegerAttr>(name).getInt();
+}
 
 } // namespace
 
@@ -70,37 +78,54 @@ void convCandidates(KernelOp kernel, const Processor& processor, std::vector<Can
   Builder b(kernel.getContext());
   OpBuilder ob(kernel);
   double pixels = 1;
-  for (int64_t i = 0; i < c->n; ++i) pixels *= known(getSize(ob, c->op.getInit(), i + 1), 32);
+  for (int64_t i = 0; i < c->n; ++i)
+    pixels *= known(getSize(ob, c->op.getInit(), i + 1), 32);
   pixels *= known(getSize(ob, c->op.getInit(), 0), 1);
   double flops = 2 * pixels * static_cast<double>(c->groups * c->OC * c->IC * c->taps);
-  std::string isa = processor.vectorBytes == 64 ? "avx512" : processor.vectorBytes == 32 ? "avx2" : "sse";
-  auto i64 = [&](StringRef name, int64_t v) { return b.getNamedAttr(name, b.getI64IntegerAttr(v)); };
+  std::string isa = processor.vectorBytes == 64   ? "avx512"
+                    : processor.vectorBytes == 32 ? "avx2"
+                                                  : "sse";
+  auto i64 = [&](StringRef name, int64_t v) {
+    return b.getNamedAttr(name, b.getI64IntegerAttr(v));
+  };
   if (c->depthwise) {
     int64_t KW = c->lastKernel, SW = c->op.getStrides()[c->n - 1];
     bool fast = c->op.getDilations()[c->n - 1] == 1 && c->lines <= 64 && KW <= 7;
-    double micros = std::max(flops / (processor.gigaflops / 2), 8 * pixels * static_cast<double>(c->groups) / processor.l2Gbps) / 1e3;
+    double micros = std::max(flops / (processor.gigaflops / 2),
+                             8 * pixels * static_cast<double>(c->groups) / processor.l2Gbps) /
+                    1e3;
     if (fast) {
       int64_t width = constantSize(getSize(ob, c->op.getInit(), c->n)).value_or(-1);
       int64_t TW = processor.vectorBytes == 64 ? 7 : 4;
       int64_t tail = width > 0 && width % TW ? width % TW : 1;
       rows.push_back({fmt::format("depthwise_f32_{}tap_s{}_{}", KW, SW, isa), micros,
-                      b.getDictionaryAttr({i64("TW", TW), i64("Tail", tail), i64("KW", KW), i64("SW", SW), i64("bytes", processor.vectorBytes), b.getNamedAttr("fast", b.getBoolAttr(true))})});
+                      b.getDictionaryAttr({i64("TW", TW), i64("Tail", tail), i64("KW", KW),
+                                           i64("SW", SW), i64("bytes", processor.vectorBytes),
+                                           b.getNamedAttr("fast", b.getBoolAttr(true))})});
     } else {
-      rows.push_back({fmt::format("depthwise_any_f32_{}", isa), micros * 2, b.getDictionaryAttr({i64("bytes", processor.vectorBytes), b.getNamedAttr("fast", b.getBoolAttr(false))})});
+      rows.push_back({fmt::format("depthwise_any_f32_{}", isa), micros * 2,
+                      b.getDictionaryAttr({i64("bytes", processor.vectorBytes),
+                                           b.getNamedAttr("fast", b.getBoolAttr(false))})});
     }
     return;
   }
   Tile t = chooseTile(processor, c->OC);
   // M = all output pixels, when that is known, decides which heights of tile are needed.
   bool fixed = true;
-  for (int64_t i = 0; i <= c->n; ++i) fixed &= constantSize(getSize(ob, c->op.getInit(), i)).has_value();
+  for (int64_t i = 0; i <= c->n; ++i)
+    fixed &= constantSize(getSize(ob, c->op.getInit(), i)).has_value();
   auto M = static_cast<int64_t>(pixels);
   if (fixed && M < t.MR) t.MR = static_cast<int>(M);
-  std::string rowKind = fixed && M % t.MR == 0 ? "Rows::Exact" : fixed && (M + t.MR - 1) / t.MR * (t.MR - 1) <= M ? "Rows::Even" : "Rows::Any";
-  double lost = static_cast<double>((c->OC + t.NV * t.bytes / 4 - 1) / (t.NV * t.bytes / 4) * (t.NV * t.bytes / 4)) / static_cast<double>(c->OC);
+  std::string rowKind = fixed && M % t.MR == 0                             ? "Rows::Exact"
+                        : fixed && (M + t.MR - 1) / t.MR * (t.MR - 1) <= M ? "Rows::Even"
+                                                                           : "Rows::Any";
+  double lost = static_cast<double>((c->OC + t.NV * t.bytes / 4 - 1) / (t.NV * t.bytes / 4) *
+                                    (t.NV * t.bytes / 4)) /
+                static_cast<double>(c->OC);
   double micros = flops * lost / processor.gigaflops / 1e3;
   rows.push_back({fmt::format("conv_f32_{}x{}_{}", t.MR, t.NV * t.bytes / 4, isa), micros,
-                  b.getDictionaryAttr({i64("MR", t.MR), i64("NV", t.NV), i64("bytes", t.bytes), b.getNamedAttr("rows", b.getStringAttr(rowKind))})});
+                  b.getDictionaryAttr({i64("MR", t.MR), i64("NV", t.NV), i64("bytes", t.bytes),
+                                       b.getNamedAttr("rows", b.getStringAttr(rowKind))})});
 }
 
 std::optional<OpFoldResult> convWorkspace(KernelOp kernel, OpBuilder& b) {
@@ -114,7 +139,8 @@ std::optional<OpFoldResult> convWorkspace(KernelOp kernel, OpBuilder& b) {
   ortc_rt::ConvArgs args{};
   args.IC = c->IC, args.OC = c->OC, args.groups = c->groups;
   args.height.kernel = c->lines, args.width.kernel = c->lastKernel;
-  return OpFoldResult(b.getIndexAttr(4 * ortc_rt::convWorkspaceFloats(args, static_cast<int>(number(parameters, "MR")))));
+  return OpFoldResult(b.getIndexAttr(
+      4 * ortc_rt::convWorkspaceFloats(args, static_cast<int>(number(parameters, "MR")))));
 }
 
 FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf strides) {
@@ -123,25 +149,37 @@ FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf s
   OpBuilder ob(kernel);
   Location loc = kernel.getLoc();
   int64_t n = c->n;
-  Sizes xs = strides(c->op.getInput()), ys = strides(kernel.getResult(0)), out = getSizes(ob, c->op.getInit());
+  Sizes xs = strides(c->op.getInput()), ys = strides(kernel.getResult(0)),
+        out = getSizes(ob, c->op.getInit());
   // Channels side by side; pixels of the result at one pitch over all images.
   if (constantSize(xs[n + 1]) != 1 || constantSize(ys[n + 1]) != 1) return LoweredKernel();
   for (int64_t d = n; d > 0; --d)
-    if (constantSize(out[d - 1]) != 1 && !sameSize(ys[d - 1], mulSizes(ob, loc, ys[d], out[d]))) return LoweredKernel();
+    if (constantSize(out[d - 1]) != 1 && !sameSize(ys[d - 1], mulSizes(ob, loc, ys[d], out[d])))
+      return LoweredKernel();
 
   std::vector<float> w(c->weights.size());
   std::memcpy(w.data(), c->weights.data.get(), w.size() * 4);
   int64_t bytes = number(parameters, "bytes");
   int64_t packedFloats, NR = 0;
-  if (c->depthwise) packedFloats = packedDepthwiseFloats(c->groups, c->taps, static_cast<int>(bytes / 4));
-  else NR = number(parameters, "NV") * bytes / 4, packedFloats = packedConvFloats(c->OC, c->IC, c->taps, c->groups, static_cast<int>(NR));
+  if (c->depthwise)
+    packedFloats = packedDepthwiseFloats(c->groups, c->taps, static_cast<int>(bytes / 4));
+  else
+    NR = number(parameters, "NV") * bytes / 4,
+    packedFloats = packedConvFloats(c->OC, c->IC, c->taps, c->groups, static_cast<int>(NR));
   HostTensor packed(c->weights.elementType, {packedFloats});
-  if (c->depthwise) packDepthwise(w.data(), c->groups, c->taps, static_cast<int>(bytes / 4), packed.as<float>());
-  else packConv(w.data(), c->OC, c->IC, c->taps, c->groups, static_cast<int>(NR), packed.as<float>());
-  Value weights = ob.create<arith::ConstantOp>(c->op.getWeights().getLoc(), toAttribute(packed, "packed"));
+  if (c->depthwise)
+    packDepthwise(w.data(), c->groups, c->taps, static_cast<int>(bytes / 4), packed.as<float>());
+  else
+    packConv(w.data(), c->OC, c->IC, c->taps, c->groups, static_cast<int>(NR), packed.as<float>());
+  Value weights =
+      ob.create<arith::ConstantOp>(c->op.getWeights().getLoc(), toAttribute(packed, "packed"));
 
-  KernelWriter writer(kernel, module, [&](Value v) { return v == weights ? Sizes{ob.getIndexAttr(1)} : strides(v); });
-  std::string callee = !c->depthwise ? "conv_f32" : parameters.getAs<BoolAttr>("fast").getValue() ? "depthwise_f32" : "depthwise_any_f32";
+  KernelWriter writer(kernel, module, [&](Value v) {
+    return v == weights ? Sizes{ob.getIndexAttr(1)} : strides(v);
+  });
+  std::string callee = !c->depthwise                                   ? "conv_f32"
+                       : parameters.getAs<BoolAttr>("fast").getValue() ? "depthwise_f32"
+                                                                       : "depthwise_any_f32";
   TemplateCall call(writer, callee, c->depthwise ? "DepthwiseArgs" : "ConvArgs");
   if (!c->depthwise) {
     call.parameter("MR", number(parameters, "MR"));
@@ -150,7 +188,8 @@ FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf s
     call.parameter("Rows", parameters.getAs<StringAttr>("rows").getValue());
   } else {
     if (callee == "depthwise_f32")
-      for (const char* p : {"TW", "Tail", "KW", "SW"}) call.parameter(p, number(parameters, p));
+      for (const char* p : {"TW", "Tail", "KW", "SW"})
+        call.parameter(p, number(parameters, p));
     call.parameter("Bytes", bytes);
   }
   call.buffer("x", writer.place(c->op.getInput()).buffer);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions over channels-last tensors: which kernels of kernels/conv and kernels/depthwise fit, and the call of one.
+// Convolutions over channels-last tensors: which kernels of kernels/conv and kernels/depthwise fit,
+// and the call of one.
 #pragma once
 #include "compiler/select/TargetInfo.h"
 #include "targets/cpu/Processor.h"

@@ -26,7 +26,8 @@ Operation* heavyOp(KernelOp kernel) {
       bool plain = true;
       // The printer's vectors: f32 arithmetic, no memory but operands, no branches.
       g.getRegion().walk([&](Operation* inner) {
-        if (isa<tensor::ExtractOp, scf::IfOp, scf::ForOp, scf::WhileOp, linalg::IndexOp>(inner)) plain = false;
+        if (isa<tensor::ExtractOp, scf::IfOp, scf::ForOp, scf::WhileOp, linalg::IndexOp>(inner))
+          plain = false;
         for (Type t : inner->getResultTypes())
           if (!t.isF32() && !t.isInteger(1)) plain = false;
       });
@@ -37,7 +38,8 @@ Operation* heavyOp(KernelOp kernel) {
         // the last loop may only be the last dim, but for dims of size 1
         for (auto [d, e] : llvm::enumerate(map.getResults()))
           if (e == getAffineDimExpr(g.getNumLoops() - 1, g.getContext()))
-            for (AffineExpr after : map.getResults().drop_front(d + 1)) plain &= isa<AffineConstantExpr>(after);
+            for (AffineExpr after : map.getResults().drop_front(d + 1))
+              plain &= isa<AffineConstantExpr>(after);
       }
       if (!plain) return nullptr;
     }
@@ -69,27 +71,33 @@ void TemplateCall::size(StringRef name, OpFoldResult value) {
   sizeNames.push_back(writer.builder.getStringAttr(name));
   sizes.push_back(writer.emitter.localSize(value));
 }
-void TemplateCall::size(StringRef name, int64_t value) { size(name, OpFoldResult(writer.builder.getIndexAttr(value))); }
+void TemplateCall::size(StringRef name, int64_t value) {
+  size(name, OpFoldResult(writer.builder.getIndexAttr(value)));
+}
 
 void TemplateCall::finish(KernelOp kernel, Value heavy, unsigned rows) {
   OpBuilder& b = writer.builder;
   Location loc = kernel.getLoc();
   SmallVector<Attribute> names(bufferNames);
   names.append(sizeNames);
-  auto call = b.create<CallTemplateOp>(loc, callee, b.getDictionaryAttr(parameters), buffers, sizes, b.getArrayAttr(names));
+  auto call = b.create<CallTemplateOp>(loc, callee, b.getDictionaryAttr(parameters), buffers, sizes,
+                                       b.getArrayAttr(names));
   call->setAttr("parameterOrder", b.getArrayAttr(order));
   call->setAttr("argsType", b.getStringAttr(argsType));
   Value root = kernel.yielded()[0];
   if (root == heavy) return; // no epilogue
   OpBuilder::InsertionGuard guard(b);
-  Block* block = b.createBlock(&call.getEpilogue(), {}, {b.getF32Type(), b.getIndexType(), b.getIndexType()}, {loc, loc, loc});
+  Block* block =
+      b.createBlock(&call.getEpilogue(), {}, {b.getF32Type(), b.getIndexType(), b.getIndexType()},
+                    {loc, loc, loc});
   LoopEmitter& e = writer.emitter;
   Sizes all = getSizes(b, heavy);
   auto split = [&](Value whole, unsigned from, unsigned to, SmallVector<Value>& indices) {
     SmallVector<Value> parts(to - from);
     Value rest = whole;
     unsigned first = from; // the outermost dim of a size other than 1 needs no remainder
-    while (first < to && constantSize(all[first]) == 1) ++first;
+    while (first < to && constantSize(all[first]) == 1)
+      ++first;
     for (unsigned d = to; d-- > from;) {
       if (constantSize(all[d]) == 1) {
         parts[d - from] = e.index(0);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matrix products and convolutions share in the compiler: the heavy op of a kernel, and the epilogue around it.
+// What matrix products and convolutions share in the compiler: the heavy op of a kernel, and the
+// epilogue around it.
 #pragma once
 #include "compiler/lower/LowerKernel.h"
 
 namespace ortc::cpu {
 
-/// The only contraction or convolution of a kernel whose other ops are elementwise on its result, all in f32; null
-/// otherwise.
+/// The only contraction or convolution of a kernel whose other ops are elementwise on its result,
+/// all in f32; null otherwise.
 mlir::Operation* heavyOp(KernelOp kernel);
 /// Is the value a constant (a weight)?
 std::optional<HostTensor> constantOf(mlir::Value v);
@@ -15,15 +16,16 @@ std::optional<HostTensor> constantOf(mlir::Value v);
 class TemplateCall {
 public:
   /// `argsType`: the struct that the template takes.
-  TemplateCall(KernelWriter& writer, llvm::StringRef callee, llvm::StringRef argsType) : writer(writer), callee(callee.str()), argsType(argsType.str()) {}
+  TemplateCall(KernelWriter& writer, llvm::StringRef callee, llvm::StringRef argsType)
+      : writer(writer), callee(callee.str()), argsType(argsType.str()) {}
   void parameter(llvm::StringRef name, int64_t value);
   void parameter(llvm::StringRef name, llvm::StringRef text);
   void buffer(llvm::StringRef name, mlir::Value memref);
   void size(llvm::StringRef name, mlir::OpFoldResult value); // of the enclosing function
   void size(llvm::StringRef name, int64_t value);
 
-  /// Makes the op. `heavy` is the value whose elements the template computes; its dims [0, rows) are counted by m in
-  /// row-major order, the dims [rows, rank) by n.
+  /// Makes the op. `heavy` is the value whose elements the template computes; its dims [0, rows)
+  /// are counted by m in row-major order, the dims [rows, rank) by n.
   void finish(KernelOp kernel, mlir::Value heavy, unsigned rows);
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/cpu/Processor.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 
@@ -12,7 +12,9 @@ std::optional<Processor> findProcessor(llvm::StringRef name) {
   if (llvm::X86::parseArchX86(name, /*Only64Bit=*/true) == llvm::X86::CK_None) return std::nullopt;
   llvm::SmallVector<llvm::StringRef> features;
   llvm::X86::getFeaturesForCPU(name, features);
-  auto has = [&](llvm::StringRef f) { return llvm::any_of(features, [&](llvm::StringRef x) { return x.ltrim('+') == f; }); };
+  auto has = [&](llvm::StringRef f) {
+    return llvm::any_of(features, [&](llvm::StringRef x) { return x.ltrim('+') == f; });
+  };
   Processor p;
   p.name = name.str();
   p.fma = has("fma");

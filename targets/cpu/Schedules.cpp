@@ -11,7 +11,8 @@ static double operations(KernelOp kernel) {
   OpBuilder b(kernel);
   auto count = [&](Value v) {
     double n = 1;
-    for (OpFoldResult s : getSizes(b, v)) n *= static_cast<double>(constantSize(s).value_or(64));
+    for (OpFoldResult s : getSizes(b, v))
+      n *= static_cast<double>(constantSize(s).value_or(64));
     return n;
   };
   for (Operation& op : kernel.block().without_terminator()) {
@@ -19,16 +20,28 @@ static double operations(KernelOp kernel) {
       double n = count(c.getResult());
       for (unsigned l : c.reductionLoops()) {
         auto [operand, dim] = c.extentOf(l);
-        n *= static_cast<double>(constantSize(getSize(b, operand ? c.getRhs() : c.getLhs(), dim)).value_or(64));
+        n *= static_cast<double>(
+            constantSize(getSize(b, operand ? c.getRhs() : c.getLhs(), dim)).value_or(64));
       }
       total += 2 * n;
     } else if (auto conv = dyn_cast<ConvOp>(op)) {
-      total += 2 * count(conv.getResult()) * count(conv.getWeights()) / std::max<double>(1, static_cast<double>(constantSize(getSize(b, conv.getWeights(), 0)).value_or(64)));
+      total +=
+          2 * count(conv.getResult()) * count(conv.getWeights()) /
+          std::max<double>(
+              1, static_cast<double>(constantSize(getSize(b, conv.getWeights(), 0)).value_or(64)));
     } else if (auto g = dyn_cast<linalg::GenericOp>(op)) {
       double points = count(g.getResult(0));
-      if (g.getNumReductionLoops() && !g.getInputs().empty()) points = std::max(points, count(g.getInputs()[0]) * (isa<RankedTensorType>(g.getInputs()[0].getType()) && getElementTypeOrSelf(g.getInputs()[0].getType()).isInteger(1) ? points : 1));
+      if (g.getNumReductionLoops() && !g.getInputs().empty())
+        points = std::max(points,
+                          count(g.getInputs()[0]) *
+                              (isa<RankedTensorType>(g.getInputs()[0].getType()) &&
+                                       getElementTypeOrSelf(g.getInputs()[0].getType()).isInteger(1)
+                                   ? points
+                                   : 1));
       unsigned work = 1;
-      g.getRegion().walk([&](Operation* inner) { work += inner->getDialect()->getNamespace() == "math" ? 12 : 1; });
+      g.getRegion().walk([&](Operation* inner) {
+        work += inner->getDialect()->getNamespace() == "math" ? 12 : 1;
+      });
       total += points * work;
     } else if (op.getNumResults() && isa<RankedTensorType>(op.getResult(0).getType())) {
       total += count(op.getResult(0));
@@ -53,7 +66,8 @@ Schedule schedule(KernelOp kernel, const Processor& processor) {
     tasks *= static_cast<double>(c.value_or(8));
     ++s.parallelLoops;
   }
-  if (s.parallelLoops == 0 && sizes.size() == 1 && constantSize(sizes[0]).value_or(64) > 1) s.parallelLoops = 0;
+  if (s.parallelLoops == 0 && sizes.size() == 1 && constantSize(sizes[0]).value_or(64) > 1)
+    s.parallelLoops = 0;
   return s;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA GPUs: CUDA C++ that nvcc compiles for four generations and as PTX for what comes after them. Every kernel is
-// one launch, one thread per element of its result.
+// NVIDIA GPUs: CUDA C++ that nvcc compiles for four generations and as PTX for what comes after
+// them. Every kernel is one launch, one thread per element of its result.
 #include "codegen/bundle/Bundle.h"
 #include "codegen/cuda/PrintCuda.h"
 #include "compiler/support/Names.h"
@@ -15,16 +15,26 @@ constexpr int kArchs[] = {75, 80, 90, 100};
 
 class CudaBundle {
 public:
-  CudaBundle(ModuleOp module, const ProgramFacts& facts, const BundleRequest& request, const TargetInfo& target, Diagnostics& diagnostics)
-      : module(module), facts(facts), request(request), target(target), writer(request, diagnostics), io(codegen::readFacts(module)) {}
+  CudaBundle(ModuleOp module, const ProgramFacts& facts, const BundleRequest& request,
+             const TargetInfo& target, Diagnostics& diagnostics)
+      : module(module), facts(facts), request(request), target(target),
+        writer(request, diagnostics), io(codegen::readFacts(module)) {}
 
   bool write() {
-    if (!writer.writeWeights(facts.weights) || !writeMain() || !writer.copyRuntime({"core", "typed"})) return false;
-    std::vector<std::string> sources{fmt::format("src/{}.cu", request.name), "runtime/rt/cuda_context.cpp"};
-    for (const char* s : {"arena", "context", "pool", "tensors", "weights"}) sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
-    for (const char* f : {"cuda_context.h", "cuda_context.cpp", "ortc_cuda.cuh", "ops.cuh", "narrow.cuh"})
-      if (!writer.copyResource(fmt::format("targets/cuda/host/{}", f), fmt::format("runtime/rt/{}", f))) return false;
-    return writer.writeHeaders(io, "cuda") && writeCMake() && writer.writeManifest(io, facts, module, target, sources, {});
+    if (!writer.writeWeights(facts.weights) || !writeMain() ||
+        !writer.copyRuntime({"core", "typed"}))
+      return false;
+    std::vector<std::string> sources{fmt::format("src/{}.cu", request.name),
+                                     "runtime/rt/cuda_context.cpp"};
+    for (const char* s : {"arena", "context", "pool", "tensors", "weights"})
+      sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
+    for (const char* f :
+         {"cuda_context.h", "cuda_context.cpp", "ortc_cuda.cuh", "ops.cuh", "narrow.cuh"})
+      if (!writer.copyResource(fmt::format("targets/cuda/host/{}", f),
+                               fmt::format("runtime/rt/{}", f)))
+        return false;
+    return writer.writeHeaders(io, "cuda") && writeCMake() &&
+           writer.writeManifest(io, facts, module, target, sources, {});
   }
 
 private:
@@ -52,17 +62,32 @@ private:
     llvm::raw_string_ostream ps(program);
     if (failed(codegen::cuda::printProgram(run, ps, options))) return false;
     std::string archs;
-    for (int a : kArchs) archs += (archs.empty() ? "" : ", ") + std::to_string(a);
+    for (int a : kArchs)
+      archs += (archs.empty() ? "" : ", ") + std::to_string(a);
     bool hasWeights = io.weightsBytes != 0;
     std::string weights, open;
-    if (hasWeights && request.weights == "embed") weights = fmt::format("ORTC_EMBED({0}_weights, \"weights/{0}.bin\")\n\n", n), open = fmt::format("  c->params.data = {}_weights;\n  c->params.size = {};\n", n, io.weightsBytes);
-    if (hasWeights && request.weights == "array") weights = fmt::format("#include \"weights/{}.inc\"\n\n", n), open = fmt::format("  c->params.data = reinterpret_cast<const char*>(weights_words);\n  c->params.size = {};\n", io.weightsBytes);
+    if (hasWeights && request.weights == "embed")
+      weights = fmt::format("ORTC_EMBED({0}_weights, \"weights/{0}.bin\")\n\n", n),
+      open = fmt::format("  c->params.data = {}_weights;\n  c->params.size = {};\n", n,
+                         io.weightsBytes);
+    if (hasWeights && request.weights == "array")
+      weights = fmt::format("#include \"weights/{}.inc\"\n\n", n),
+      open = fmt::format("  c->params.data = reinterpret_cast<const char*>(weights_words);\n  "
+                         "c->params.size = {};\n",
+                         io.weightsBytes);
     if (hasWeights && request.weights == "file") {
       std::string bytes;
-      for (size_t i = 0; i < writer.weightsDigest().size(); i += 2) bytes += fmt::format("{}0x{}", i ? (i % 32 ? ", " : ",\n    ") : "", writer.weightsDigest().substr(i, 2));
-      weights = fmt::format("static const unsigned char weights_digest[32] = {{\n    {}}};\n\n", bytes);
-      open = fmt::format("  ortc_rt::text why = c->why();\n  if (const ortc_status s = ortc_rt::weights_open(c->params, options ? options->weights_path : nullptr, \"{}.bin\",\n"
-                         "                                                  &weights_digest, {}, weights_digest, why)) {{\n    return s;\n  }}\n", n, io.weightsBytes);
+      for (size_t i = 0; i < writer.weightsDigest().size(); i += 2)
+        bytes += fmt::format("{}0x{}", i ? (i % 32 ? ", " : ",\n    ") : "",
+                             writer.weightsDigest().substr(i, 2));
+      weights =
+          fmt::format("static const unsigned char weights_digest[32] = {{\n    {}}};\n\n", bytes);
+      open = fmt::format("  ortc_rt::text why = c->why();\n  if (const ortc_status s = "
+                         "ortc_rt::weights_open(c->params, options ? options->weights_path : "
+                         "nullptr, \"{}.bin\",\n"
+                         "                                                  &weights_digest, {}, "
+                         "weights_digest, why)) {{\n    return s;\n  }}\n",
+                         n, io.weightsBytes);
     }
     std::string text = fmt::format(
         R"(// ortc {version}. Do not edit: regenerate with `{command}`.
@@ -144,20 +169,33 @@ const ortc_model* {n}_model(void) {{
 
 }} // extern "C"
 )",
-        fmt::arg("version", ORTC_VERSION), fmt::arg("command", escapeForComment(request.command)), fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("archs", archs),
-        fmt::arg("numArchs", std::size(kArchs)), fmt::arg("ptx", kArchs[std::size(kArchs) - 1]), fmt::arg("numIo", std::max<size_t>(1, io.inputs.size() + io.outputs.size())),
-        fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())), fmt::arg("body", body), fmt::arg("arena", arena), fmt::arg("program", program), fmt::arg("tables", writer.ioTables(io)),
-        fmt::arg("open", open), fmt::arg("reserveNow", io.dims.empty() ? "  if (const ortc_status s = c->reserve_cuda(arena_bytes(c->dims), c->dims)) return s;\n" : ""), fmt::arg("sha", request.sha256),
-        fmt::arg("numIn", io.inputs.size()), fmt::arg("numOut", io.outputs.size()), fmt::arg("numDims", io.dims.size()), fmt::arg("inTable", io.inputs.empty() ? "nullptr" : "inputs"),
-        fmt::arg("outTable", io.outputs.empty() ? "nullptr" : "outputs"), fmt::arg("dimTable", io.dims.empty() ? "nullptr" : "dimensions"), fmt::arg("weightsBytes", io.weightsBytes),
-        fmt::arg("arenaBytes", io.arenaBytes ? fmt::format("UINT64_C({})", *io.arenaBytes) : std::string("UINT64_MAX")));
+        fmt::arg("version", ORTC_VERSION), fmt::arg("command", escapeForComment(request.command)),
+        fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("archs", archs),
+        fmt::arg("numArchs", std::size(kArchs)), fmt::arg("ptx", kArchs[std::size(kArchs) - 1]),
+        fmt::arg("numIo", std::max<size_t>(1, io.inputs.size() + io.outputs.size())),
+        fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())), fmt::arg("body", body),
+        fmt::arg("arena", arena), fmt::arg("program", program),
+        fmt::arg("tables", writer.ioTables(io)), fmt::arg("open", open),
+        fmt::arg("reserveNow", io.dims.empty()
+                                   ? "  if (const ortc_status s = "
+                                     "c->reserve_cuda(arena_bytes(c->dims), c->dims)) return s;\n"
+                                   : ""),
+        fmt::arg("sha", request.sha256), fmt::arg("numIn", io.inputs.size()),
+        fmt::arg("numOut", io.outputs.size()), fmt::arg("numDims", io.dims.size()),
+        fmt::arg("inTable", io.inputs.empty() ? "nullptr" : "inputs"),
+        fmt::arg("outTable", io.outputs.empty() ? "nullptr" : "outputs"),
+        fmt::arg("dimTable", io.dims.empty() ? "nullptr" : "dimensions"),
+        fmt::arg("weightsBytes", io.weightsBytes),
+        fmt::arg("arenaBytes", io.arenaBytes ? fmt::format("UINT64_C({})", *io.arenaBytes)
+                                             : std::string("UINT64_MAX")));
     return writer.write(fmt::format("src/{}.cu", n), text);
   }
 
   bool writeCMake() {
     const std::string& n = request.name;
     std::string archs;
-    for (int a : kArchs) archs += fmt::format("{}-real;", a);
+    for (int a : kArchs)
+      archs += fmt::format("{}-real;", a);
     archs += fmt::format("{}-virtual", kArchs[std::size(kArchs) - 1]);
     std::string text = fmt::format(
         R"(# {command}
@@ -194,7 +232,11 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake DESTINATION ${{CMAKE
 )",
         fmt::arg("command", request.command), fmt::arg("n", n), fmt::arg("archs", archs));
     return writer.write("CMakeLists.txt", text) &&
-           writer.write(n + "Config.cmake.in", fmt::format("@PACKAGE_INIT@\ninclude(CMakeFindDependencyMacro)\nfind_dependency(Threads)\ninclude(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n", n));
+           writer.write(
+               n + "Config.cmake.in",
+               fmt::format("@PACKAGE_INIT@\ninclude(CMakeFindDependencyMacro)\nfind_dependency("
+                           "Threads)\ninclude(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
+                           n));
   }
 };
 
@@ -203,15 +245,18 @@ public:
   std::string name() const override { return "cuda"; }
   int64_t alignment() const override { return 256; }
   Schedule schedule(KernelOp) const override { return {/*parallelLoops=*/-1, /*vectorLanes=*/0}; }
-  bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request, Diagnostics& diagnostics) const override {
+  bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
+            Diagnostics& diagnostics) const override {
     bool ok = CudaBundle(program, facts, request, *this, diagnostics).write();
-    if (!ok && !diagnostics.hasErrors()) diagnostics.error("", "an operation could not be printed; this is a fault of ortc");
+    if (!ok && !diagnostics.hasErrors())
+      diagnostics.error("", "an operation could not be printed; this is a fault of ortc");
     return ok;
   }
 };
 
-[[maybe_unused]] const bool registered =
-    registerTarget("cuda", [] { return std::unique_ptr<TargetInfo>(new CudaTarget); }, "CUDA C++ for NVIDIA GPUs from sm_75 on");
+[[maybe_unused]] const bool registered = registerTarget(
+    "cuda", [] { return std::unique_ptr<TargetInfo>(new CudaTarget); },
+    "CUDA C++ for NVIDIA GPUs from sm_75 on");
 
 } // namespace
 } // namespace ortc

@@ -6,7 +6,11 @@ namespace ortc {
 namespace {
 
 [[maybe_unused]] const bool rv32 = registerTarget(
-    "rv32", [] { return std::unique_ptr<TargetInfo>(new FirmwareTarget("rv32", {"-march=rv32imac", "-mabi=ilp32", "-mcmodel=medany"})); },
+    "rv32",
+    [] {
+      return std::unique_ptr<TargetInfo>(
+          new FirmwareTarget("rv32", {"-march=rv32imac", "-mabi=ilp32", "-mcmodel=medany"}));
+    },
     "C++ without heap or libc for RISC-V rv32imac");
 
 } // namespace

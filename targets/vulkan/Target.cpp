@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs through Vulkan 1.1: SPIR-V kernels inside a C++ library, one dispatch per kernel, one thread per element.
+// GPUs through Vulkan 1.1: SPIR-V kernels inside a C++ library, one dispatch per kernel, one thread
+// per element.
 #include "codegen/bundle/Bundle.h"
 #include "codegen/common/Provenance.h"
 #include "codegen/common/Text.h"
@@ -14,27 +15,37 @@ namespace {
 
 using codegen::spirv_text::SpirvKernel;
 
-const std::vector<std::string> kCompileOptions = {"-ffp-contract=off", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"};
+const std::vector<std::string> kCompileOptions = {
+    "-ffp-contract=off", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"};
 
 class VulkanBundle {
 public:
-  VulkanBundle(ModuleOp module, const ProgramFacts& facts, const BundleRequest& request, const TargetInfo& target, Diagnostics& diagnostics)
-      : module(module), facts(facts), request(request), target(target), writer(request, diagnostics), io(codegen::readFacts(module)) {}
+  VulkanBundle(ModuleOp module, const ProgramFacts& facts, const BundleRequest& request,
+               const TargetInfo& target, Diagnostics& diagnostics)
+      : module(module), facts(facts), request(request), target(target),
+        writer(request, diagnostics), io(codegen::readFacts(module)) {}
 
   bool write() {
     auto compiled = codegen::spirv_text::compileKernels(module);
     if (failed(compiled)) return false;
     program = std::move(*compiled);
-    for (auto& [feature, kernel] : program.needs) writer.needs.push_back(feature + ": kernel '" + kernel + "'");
-    if (!writer.writeWeights(facts.weights) || !writeShaders() || !writeMain() || !writer.copyRuntime({"core", "typed"})) return false;
+    for (auto& [feature, kernel] : program.needs)
+      writer.needs.push_back(feature + ": kernel '" + kernel + "'");
+    if (!writer.writeWeights(facts.weights) || !writeShaders() || !writeMain() ||
+        !writer.copyRuntime({"core", "typed"}))
+      return false;
     std::vector<std::string> sources{fmt::format("src/{}.cpp", request.name)};
     for (const char* s : {"vulkan_loader", "vulkan_device", "ortc_vulkan", "vulkan_bundle"}) {
       sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
       for (const char* ending : {"h", "cpp"})
-        if (!writer.copyResource(fmt::format("targets/vulkan/host/{}.{}", s, ending), fmt::format("runtime/rt/{}.{}", s, ending))) return false;
+        if (!writer.copyResource(fmt::format("targets/vulkan/host/{}.{}", s, ending),
+                                 fmt::format("runtime/rt/{}.{}", s, ending)))
+          return false;
     }
-    for (const char* s : {"arena", "context", "pool", "tensors", "weights"}) sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
-    return writer.writeHeaders(io, target.name()) && writer.writeCMake(sources, kCompileOptions) && writer.writeManifest(io, facts, module, target, sources, kCompileOptions);
+    for (const char* s : {"arena", "context", "pool", "tensors", "weights"})
+      sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
+    return writer.writeHeaders(io, target.name()) && writer.writeCMake(sources, kCompileOptions) &&
+           writer.writeManifest(io, facts, module, target, sources, kCompileOptions);
   }
 
 private:
@@ -46,24 +57,33 @@ private:
   codegen::BundleFacts io;
   codegen::spirv_text::SpirvProgram program;
 
-  std::string head() { return fmt::format("// ortc {}. Do not edit: regenerate with `{}`.\n", ORTC_VERSION, escapeForComment(request.command)); }
+  std::string head() {
+    return fmt::format("// ortc {}. Do not edit: regenerate with `{}`.\n", ORTC_VERSION,
+                       escapeForComment(request.command));
+  }
 
-  /// shaders/NAME.inc: the words that are linked in. shaders/KERNEL.spv and KERNEL.mlir: the same for tools and readers.
+  /// shaders/NAME.inc: the words that are linked in. shaders/KERNEL.spv and KERNEL.mlir: the same
+  /// for tools and readers.
   bool writeShaders() {
     std::string all = head() + "//\n// SPIR-V of the kernels; shaders/*.mlir is what it says.\n";
     std::string table;
     for (const SpirvKernel& k : program.kernels) {
       const std::string& name = k.legal.name;
       std::string line = fmt::format("const uint32_t {}_words[] = {{", name);
-      for (auto [i, word] : llvm::enumerate(k.words)) line += (i % 8 ? " " : "\n    ") + fmt::format("0x{:08x},", word);
+      for (auto [i, word] : llvm::enumerate(k.words))
+        line += (i % 8 ? " " : "\n    ") + fmt::format("0x{:08x},", word);
       all += line + "\n};\n";
-      table += fmt::format("    {{\"{0}\", \"{0}\", {0}_words, {1}, {2}, 0x{3:x}, {4}}},\n", name, k.words.size(), k.legal.bindings.size(), k.legal.writes, 4 * k.legal.pushWords);
+      table += fmt::format("    {{\"{0}\", \"{0}\", {0}_words, {1}, {2}, 0x{3:x}, {4}}},\n", name,
+                           k.words.size(), k.legal.bindings.size(), k.legal.writes,
+                           4 * k.legal.pushWords);
       std::string text;
       llvm::raw_string_ostream os(text);
       codegen::Writer w(os);
       codegen::printProvenance(k.source, w);
       if (!writer.write(fmt::format("shaders/{}.mlir", name), text + k.text + "\n") ||
-          !writer.write(fmt::format("shaders/{}.spv", name), StringRef(reinterpret_cast<const char*>(k.words.data()), k.words.size() * 4)))
+          !writer.write(
+              fmt::format("shaders/{}.spv", name),
+              StringRef(reinterpret_cast<const char*>(k.words.data()), k.words.size() * 4)))
         return false;
     }
     if (!table.empty()) all += "const ortc_rt::vulkan_kernel kernels[] = {\n" + table + "};\n";
@@ -75,24 +95,45 @@ private:
     std::string arena, run, names, features;
     llvm::raw_string_ostream as(arena), rs(run);
     auto function = module.lookupSymbol<func::FuncOp>("run");
-    if (failed(codegen::spirv_text::printArenaBytes(function, program, as)) || failed(codegen::spirv_text::printProgram(function, program, n + "_context", rs))) return false;
-    if (StringRef(arena).starts_with("static ")) arena.erase(0, 7); // all of it is in a namespace without a name
-    for (const SpirvKernel& k : program.kernels) names += fmt::format("  kernel_{},\n", k.legal.name);
+    if (failed(codegen::spirv_text::printArenaBytes(function, program, as)) ||
+        failed(codegen::spirv_text::printProgram(function, program, n + "_context", rs)))
+      return false;
+    if (StringRef(arena).starts_with("static "))
+      arena.erase(0, 7); // all of it is in a namespace without a name
+    for (const SpirvKernel& k : program.kernels)
+      names += fmt::format("  kernel_{},\n", k.legal.name);
     if (!names.empty()) names = "enum : uint32_t {\n" + names + "};\n\n";
-    for (auto& [feature, kernel] : program.needs) features += (features.empty() ? "" : " | ") + feature;
+    for (auto& [feature, kernel] : program.needs)
+      features += (features.empty() ? "" : " | ") + feature;
     bool hasWeights = io.weightsBytes != 0, isFile = hasWeights && request.weights == "file";
     std::string weights, open;
-    if (hasWeights && request.weights == "embed") weights = fmt::format("ORTC_EMBED({0}_weights, \"weights/{0}.bin\")\n\n", n), open = fmt::format("  c->params.data = {}_weights;\n  c->params.size = {};\n", n, io.weightsBytes);
-    if (hasWeights && request.weights == "array") weights = fmt::format("#include \"weights/{}.inc\"\n\n", n), open = fmt::format("  c->params.data = reinterpret_cast<const char*>(weights_words);\n  c->params.size = {};\n", io.weightsBytes);
+    if (hasWeights && request.weights == "embed")
+      weights = fmt::format("ORTC_EMBED({0}_weights, \"weights/{0}.bin\")\n\n", n),
+      open = fmt::format("  c->params.data = {}_weights;\n  c->params.size = {};\n", n,
+                         io.weightsBytes);
+    if (hasWeights && request.weights == "array")
+      weights = fmt::format("#include \"weights/{}.inc\"\n\n", n),
+      open = fmt::format("  c->params.data = reinterpret_cast<const char*>(weights_words);\n  "
+                         "c->params.size = {};\n",
+                         io.weightsBytes);
     if (isFile) {
       std::string bytes;
-      for (size_t i = 0; i < writer.weightsDigest().size(); i += 2) bytes += fmt::format("{}0x{}", i ? (i % 32 ? ", " : ",\n    ") : "", writer.weightsDigest().substr(i, 2));
-      weights = fmt::format("static const unsigned char weights_digest[32] = {{\n    {}}};\n\n", bytes);
-      open = fmt::format("  ortc_rt::text why = c->why();\n  if (const ortc_status s = ortc_rt::weights_open(c->params, options ? options->weights_path : nullptr, \"{}.bin\",\n"
-                         "                                                  &weights_digest, {}, weights_digest, why)) {{\n    return s;\n  }}\n", n, io.weightsBytes);
+      for (size_t i = 0; i < writer.weightsDigest().size(); i += 2)
+        bytes += fmt::format("{}0x{}", i ? (i % 32 ? ", " : ",\n    ") : "",
+                             writer.weightsDigest().substr(i, 2));
+      weights =
+          fmt::format("static const unsigned char weights_digest[32] = {{\n    {}}};\n\n", bytes);
+      open = fmt::format("  ortc_rt::text why = c->why();\n  if (const ortc_status s = "
+                         "ortc_rt::weights_open(c->params, options ? options->weights_path : "
+                         "nullptr, \"{}.bin\",\n"
+                         "                                                  &weights_digest, {}, "
+                         "weights_digest, why)) {{\n    return s;\n  }}\n",
+                         n, io.weightsBytes);
     }
-    std::string text = head() + fmt::format(
-        R"(//
+    std::string text =
+        head() +
+        fmt::format(
+            R"(//
 // The program that dispatches the kernels, and the C interface.
 #include "{n}/{n}.h"
 
@@ -166,14 +207,30 @@ const ortc_model* {n}_model(void) {{
 
 }} // extern "C"
 )",
-        fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("names", names), fmt::arg("kernels", program.kernels.empty() ? "nullptr" : "kernels"), fmt::arg("numKernels", program.kernels.size()),
-        fmt::arg("features", features.empty() ? "0" : features), fmt::arg("threads", codegen::spirv_text::kThreads), fmt::arg("weightsBytes", io.weightsBytes),
-        fmt::arg("numIo", std::max<size_t>(1, io.inputs.size() + io.outputs.size())), fmt::arg("arena", arena), fmt::arg("run", run), fmt::arg("tables", writer.ioTables(io)), fmt::arg("open", open),
-        fmt::arg("close", isFile ? "  weights_close(c->params); // the device has them\n" : ""),
-        fmt::arg("reserveNow", io.dims.empty() ? "  if (const ortc_status s = c->reserve_vulkan(arena_bytes(nullptr), nullptr)) return s;\n" : ""),
-        fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())), fmt::arg("target", target.name()), fmt::arg("sha", request.sha256), fmt::arg("numIn", io.inputs.size()), fmt::arg("numOut", io.outputs.size()),
-        fmt::arg("numDims", io.dims.size()), fmt::arg("inTable", io.inputs.empty() ? "nullptr" : "inputs"), fmt::arg("outTable", io.outputs.empty() ? "nullptr" : "outputs"),
-        fmt::arg("dimTable", io.dims.empty() ? "nullptr" : "dimensions"), fmt::arg("arenaBytes", io.arenaBytes ? fmt::format("UINT64_C({})", *io.arenaBytes) : std::string("UINT64_MAX")));
+            fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("names", names),
+            fmt::arg("kernels", program.kernels.empty() ? "nullptr" : "kernels"),
+            fmt::arg("numKernels", program.kernels.size()),
+            fmt::arg("features", features.empty() ? "0" : features),
+            fmt::arg("threads", codegen::spirv_text::kThreads),
+            fmt::arg("weightsBytes", io.weightsBytes),
+            fmt::arg("numIo", std::max<size_t>(1, io.inputs.size() + io.outputs.size())),
+            fmt::arg("arena", arena), fmt::arg("run", run), fmt::arg("tables", writer.ioTables(io)),
+            fmt::arg("open", open),
+            fmt::arg("close", isFile ? "  weights_close(c->params); // the device has them\n" : ""),
+            fmt::arg("reserveNow",
+                     io.dims.empty()
+                         ? "  if (const ortc_status s = c->reserve_vulkan(arena_bytes(nullptr), "
+                           "nullptr)) return s;\n"
+                         : ""),
+            fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())),
+            fmt::arg("target", target.name()), fmt::arg("sha", request.sha256),
+            fmt::arg("numIn", io.inputs.size()), fmt::arg("numOut", io.outputs.size()),
+            fmt::arg("numDims", io.dims.size()),
+            fmt::arg("inTable", io.inputs.empty() ? "nullptr" : "inputs"),
+            fmt::arg("outTable", io.outputs.empty() ? "nullptr" : "outputs"),
+            fmt::arg("dimTable", io.dims.empty() ? "nullptr" : "dimensions"),
+            fmt::arg("arenaBytes", io.arenaBytes ? fmt::format("UINT64_C({})", *io.arenaBytes)
+                                                 : std::string("UINT64_MAX")));
     return writer.write(fmt::format("src/{}.cpp", n), text);
   }
 };
@@ -185,16 +242,19 @@ public:
   unsigned indexBits() const override { return 32; }
   bool bindsRanges() const override { return true; }
   Schedule schedule(KernelOp) const override { return {/*parallelLoops=*/-1, /*vectorLanes=*/0}; }
-  bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request, Diagnostics& diagnostics) const override {
+  bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
+            Diagnostics& diagnostics) const override {
     DiagnosticBridge bridge(*program.getContext(), diagnostics);
     bool ok = VulkanBundle(program, facts, request, *this, diagnostics).write();
-    if (!ok && !diagnostics.hasErrors()) diagnostics.error("", "the bundle could not be written for Vulkan; this is a fault of ortc");
+    if (!ok && !diagnostics.hasErrors())
+      diagnostics.error("", "the bundle could not be written for Vulkan; this is a fault of ortc");
     return ok;
   }
 };
 
-[[maybe_unused]] const bool registered =
-    registerTarget("vulkan", [] { return std::unique_ptr<TargetInfo>(new VulkanTarget); }, "SPIR-V for GPUs with Vulkan 1.1");
+[[maybe_unused]] const bool registered = registerTarget(
+    "vulkan", [] { return std::unique_ptr<TargetInfo>(new VulkanTarget); },
+    "SPIR-V for GPUs with Vulkan 1.1");
 
 } // namespace
 } // namespace ortc

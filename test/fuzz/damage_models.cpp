@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damages models that are otherwise fine and compiles what is left, each in a process of its own: whatever a file holds,
-// the compiler must end with a result or a message, within limits of time and memory.
+// Damages models that are otherwise fine and compiles what is left, each in a process of its own:
+// whatever a file holds, the compiler must end with a result or a message, within limits of time
+// and memory.
 //
 //   damage_models [--seed N] [--tries N] [--largest BYTES] FOLDER...
 //
-// Prints the seed and, for each crash, the file it leaves for looking at. Exit code 1 when there was one.
+// Prints the seed and, for each crash, the file it leaves for looking at. Exit code 1 when there
+// was one.
 #include "compiler/cases/RandomInputs.h"
 #include "compiler/driver/EmitBundle.h"
 #include "compiler/driver/Session.h"
@@ -25,7 +27,7 @@ std::string damaged(std::string bytes, std::mt19937_64& random) {
   auto below = [&](size_t n) { return static_cast<size_t>(random() % std::max<size_t>(n, 1)); };
   switch (random() % 8) {
   case 0: bytes.resize(below(bytes.size())); break; // cut off
-  case 1: { // a piece twice
+  case 1: {                                         // a piece twice
     size_t at = below(bytes.size()), length = below(std::min<size_t>(64, bytes.size() - at));
     bytes.insert(at, bytes.substr(at, length));
     break;
@@ -52,13 +54,18 @@ int main(int argc, char** argv) {
   std::vector<std::string> models;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    uint64_t* number = word == "--seed" ? &seed : word == "--tries" ? &tries : word == "--largest" ? &largest : nullptr;
+    uint64_t* number = word == "--seed"      ? &seed
+                       : word == "--tries"   ? &tries
+                       : word == "--largest" ? &largest
+                                             : nullptr;
     if (number) {
       *number = i + 1 < argc ? std::strtoull(argv[++i], nullptr, 10) : 0;
       continue;
     }
     for (const auto& entry : fs::recursive_directory_iterator(word))
-      if (entry.path().extension() == ".onnx" && entry.is_regular_file() && entry.file_size() <= largest) models.push_back(entry.path().string());
+      if (entry.path().extension() == ".onnx" && entry.is_regular_file() &&
+          entry.file_size() <= largest)
+        models.push_back(entry.path().string());
   }
   std::sort(models.begin(), models.end());
   if (models.empty()) {
@@ -76,7 +83,8 @@ int main(int argc, char** argv) {
   auto fileOf = [&](size_t i) { return (work / fmt::format("{}.onnx", i)).string(); };
   size_t crashes = 0, refused = 0;
   driver::runInWorkers(
-      tries, std::max(1u, static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN))), {60, uint64_t{4} << 30},
+      tries, std::max(1u, static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN))),
+      {60, uint64_t{4} << 30},
       [&](size_t i) -> std::string {
         std::mt19937_64 random(seed + i);
         std::ifstream in(models[random() % models.size()], std::ios::binary);
@@ -85,14 +93,18 @@ int main(int argc, char** argv) {
         std::ofstream(fileOf(i), std::ios::binary) << bytes;
         Diagnostics diagnostics;
         const PipelineOptions options;
-        if (std::unique_ptr<driver::Session> session = driver::openReference(fileOf(i), options, diagnostics))
-          if (auto inputs = randomInputs(session->signature(), {}, 1, diagnostics)) session->run(*inputs, diagnostics);
+        if (std::unique_ptr<driver::Session> session =
+                driver::openReference(fileOf(i), options, diagnostics))
+          if (auto inputs = randomInputs(session->signature(), {}, 1, diagnostics))
+            session->run(*inputs, diagnostics);
         bool silent = false;
         if (target) {
           const std::string bundle = fileOf(i) + ".bundle";
           fs::create_directories(bundle);
           Diagnostics emitting;
-          silent = !driver::emitBundle(compile, options, *target, {fileOf(i), "m", bundle}, emitting) && !emitting.hasErrors();
+          silent =
+              !driver::emitBundle(compile, options, *target, {fileOf(i), "m", bundle}, emitting) &&
+              !emitting.hasErrors();
           fs::remove_all(bundle);
         }
         if (silent) abort(); // refused without a word

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the kernel of battery.py as CUDA text under the emulator and writes its results to the file given.
+// Runs the kernel of battery.py as CUDA text under the emulator and writes its results to the file
+// given.
 #include KERNELS
 #include "battery.h"
 using namespace ortc_rt::model;
@@ -20,7 +21,8 @@ int main(int, char** argv) {
   int32_t *a = on_device(xi, n), *b = on_device(yi, n);
   float* df = on_device<float>(nullptr, size_t(floats) * n);
   int32_t* di = on_device<int32_t>(nullptr, size_t(ints) * n);
-  if (ORTC_LAUNCH(battery, dim3(2), dim3(8), 0, nullptr, xf, yf, a, b, df, di, n) != cudaSuccess) return 3;
+  if (ORTC_LAUNCH(battery, dim3(2), dim3(8), 0, nullptr, xf, yf, a, b, df, di, n) != cudaSuccess)
+    return 3;
   if (cudaMemcpy(of, df, size_t(floats) * n * 4, cudaMemcpyDeviceToHost) != cudaSuccess) return 4;
   if (cudaMemcpy(oi, di, size_t(ints) * n * 4, cudaMemcpyDeviceToHost) != cudaSuccess) return 5;
   FILE* f = fopen(argv[1], "wb");

@@ -2,20 +2,20 @@
 // The host program: ranges with their bytes, a tensor that begins inside a descriptor, a read-back, an output by data.
 
 // CHECK: spirv.GlobalVariable @scale_arg_3 : !spirv.ptr<!spirv.struct<(!spirv.array<2 x i32, stride=4> [0])>, PushConstant>
-// CHECK:      uint64_t arena_bytes(const int64_t* dims) {
+// CHECK:      static uint64_t arena_bytes(const int64_t* dims) {
 // CHECK-NEXT:   const int64_t batch = dims[0];
-// CHECK-NEXT:   return uint64_t(batch * 512 + 256);
+// CHECK-NEXT:   const int64_t [[BYTES:.*]] = batch * 512;
+// CHECK-NEXT:   return uint64_t([[BYTES]] + 256);
 // CHECK:      ortc_status run(net_context& context, ortc_tensor* outputs, const int64_t* dims) {
-// CHECK-NEXT:   const int64_t batch = dims[0];
-// CHECK-NEXT:   context.launch(kernel_scale,
-// CHECK-NEXT:       {context.input(0, 0), context.weights(320, 64), context.arena(256, batch * 512)},
+// CHECK:        context.launch(kernel_scale,
+// CHECK-NEXT:       {context.input(0, 0), context.weights(320, 64), context.arena(256, {{.*}})},
 // CHECK-NEXT:       {vk_start(320, 4), context.size(batch)}, batch);
-// CHECK-NEXT:   int64_t found;
-// CHECK-NEXT:   if (const ortc_status status = context.read_back(&found, context.arena(0, 8))) {
+// CHECK-NEXT:   int64_t [[FOUND:.*]];
+// CHECK-NEXT:   if (const ortc_status status = context.read_back(&[[FOUND]], context.arena(0, 8))) {
 // CHECK-NEXT:     return status;
 // CHECK-NEXT:   }
 // CHECK:        context.set_output(outputs, 0, output0_dims)
-// CHECK:        context.launch(kernel_fill, {context.output(0, 0)}, {context.size(count)}, count);
+// CHECK:        context.launch(kernel_fill, {context.output(0, 0)}, {context.size([[FOUND]])}, [[FOUND]]);
 // CHECK-NEXT:   return context.vk.status();
 module attributes {ortc.name = "net", ortc.weights_bytes = 1024 : i64,
     ortc.inputs = [{name = "x", dtype = 1 : i64, dims = ["batch", 128 : i64]}], ortc.outputs = [{name = "y", dtype = 1 : i64, dims = [unit]}]} {

@@ -4,8 +4,7 @@
 // Types of memory: bytes for bool and i8, 16-bit words for f16, 64-bit integers as they are; what they need is told.
 
 // CHECK: spirv.module {{.*}} requires #spirv.vce<v1.0, [
-// CHECK-SAME: Int8
-// CHECK-SAME: Int64
+// CHECK-SAME: StorageBuffer8BitAccess, StorageBuffer16BitAccess, Int64, Int8, Int16]
 // CHECK-DAG: spirv.GlobalVariable @types_arg_0 bind(0, 0) {aliased} : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i8, stride=1> [0])>, StorageBuffer>
 // CHECK-DAG: spirv.GlobalVariable @types_arg_1 bind(0, 1) {aliased} : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i16, stride=2> [0])>, StorageBuffer>
 // CHECK-DAG: spirv.GlobalVariable @types_arg_2 bind(0, 2) {aliased} : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i64, stride=8> [0])>, StorageBuffer>

@@ -9,7 +9,9 @@ static void unary(NodeBuilder& n, TypeSet types, llvm::function_ref<Scalar(Scala
 }
 
 /// log(1 + exp(x)), without overflow
-static Scalar softplus(Scalar x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
+static Scalar softplus(Scalar x) {
+  return max(x, 0.0) + log1p(exp(-abs(x)));
+}
 
 ORTC_ONNX_OP("Relu", since(1, 6, 13, 14)) {
   unary(n, numeric, [](Scalar x) { return max(x, 0.0); });
@@ -63,7 +65,8 @@ ORTC_ONNX_OP("Selu", since(1, 6, 22)) {
   bool old = n.opset < 6; // the constants had fewer digits
   double alpha = n.floatAttr("alpha", old ? 1.6732 : 1.67326319217681884765625);
   double gamma = n.floatAttr("gamma", old ? 1.0507 : 1.05070102214813232421875);
-  unary(n, floating, [&](Scalar x) { return select(x > 0.0, gamma * x, gamma * alpha * expm1(x)); });
+  unary(n, floating,
+        [&](Scalar x) { return select(x > 0.0, gamma * x, gamma * alpha * expm1(x)); });
 }
 ORTC_ONNX_OP("LeakyRelu", since(1, 6, 16)) {
   double alpha = n.floatAttr("alpha", 0.01);
@@ -87,7 +90,8 @@ ORTC_ONNX_OP("Shrink", since(9)) {
 // Before opset 7 the slope was one number, or one per channel; since then it broadcasts to X.
 ORTC_ONNX_OP("PRelu", since(1, 6, 7, 9, 16)) {
   Tensor x = n.input(0, "X", numeric), slope = n.input(1, "slope", numeric);
-  if (n.opset < 7 && slope.rank() == 1 && x.rank() > 1 && !n.size(slope, 0).is(1)) slope = alongChannels(n, slope, x.rank());
+  if (n.opset < 7 && slope.rank() == 1 && x.rank() > 1 && !n.size(slope, 0).is(1))
+    slope = alongChannels(n, slope, x.rank());
   n.output(0, n.map(x, slope, [](Scalar v, Scalar s) { return select(v < 0.0, v * s, v); }));
 }
 
@@ -131,7 +135,8 @@ ORTC_ONNX_OP("Dropout", since(1, 6, 7, 10, 12, 13, 22)) {
                {{true, "export the model for inference"}});
     }
   } else if (n.opset < 7 && n.hasAttr("is_test") && !n.intAttr("is_test"))
-    n.fail("'is_test' is 0: random dropping is for training only", {{true, "export the model for inference"}});
+    n.fail("'is_test' is 0: random dropping is for training only",
+           {{true, "export the model for inference"}});
   n.output(0, x);
   if (!n.wantsOutput(1)) return;
   // the mask was of the data's type before opset 10

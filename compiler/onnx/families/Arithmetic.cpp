@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on two or more tensors: Add, Sub, Mul, Div, Mod, Pow, Sum, Mean, Max, Min, and on the bits of integers.
+// Arithmetic on two or more tensors: Add, Sub, Mul, Div, Mod, Pow, Sum, Mean, Max, Min, and on the
+// bits of integers.
 #include "compiler/onnx/families/Common.h"
 
 namespace ortc::opdef {
@@ -9,7 +10,9 @@ using Binary = llvm::function_ref<Scalar(Scalar, Scalar)>;
 /// Two operands of one type; the result has it too.
 static void binary(NodeBuilder& n, TypeSet types, Binary body) {
   Tensor x = n.input(0, "A", types), y = n.input(1, "B", types);
-  if (x.dtype != y.dtype) n.error("operands are of types {} and {}; they must be of one type", dtypeName(x.dtype), dtypeName(y.dtype));
+  if (x.dtype != y.dtype)
+    n.error("operands are of types {} and {}; they must be of one type", dtypeName(x.dtype),
+            dtypeName(y.dtype));
   n.output(0, n.map(x, alignedForOldBroadcast(n, x, y), body));
 }
 
@@ -31,8 +34,8 @@ static bool isSafeDivisor(NodeBuilder& n, Tensor y) {
     if (int64_t v = c->getInt(i); v == 0 || v == -1) return false;
   return true;
 }
-/// Integer division and remainder are defined for every operand: x / 0 = 0, x % 0 = 0, and division of the smallest
-/// number by -1 wraps, as negation does.
+/// Integer division and remainder are defined for every operand: x / 0 = 0, x % 0 = 0, and division
+/// of the smallest number by -1 wraps, as negation does.
 static Scalar guardedDivide(Scalar x, Scalar y) {
   Scalar zero = equal(y, 0.0);
   if (x.isUnsigned) return select(zero, 0.0, x / select(zero, 1.0, y));
@@ -57,9 +60,11 @@ ORTC_ONNX_OP("Mod", since(10, 13, 28)) {
   Tensor x = n.input(0, "A", numeric), y = n.input(1, "B", numeric);
   bool fmod = n.intAttr("fmod", 0) != 0;
   if (isFloat(y.dtype)) {
-    if (!fmod && n.opset < 28) n.error("'fmod' must be 1 for operands of type {}", dtypeName(x.dtype));
+    if (!fmod && n.opset < 28)
+      n.error("'fmod' must be 1 for operands of type {}", dtypeName(x.dtype));
     if (fmod) return binary(n, numeric, [](Scalar a, Scalar b) { return rem(a, b); });
-    // the remainder of a finite number by an infinite one of the other sign is that infinity, and zeros take b's sign
+    // the remainder of a finite number by an infinite one of the other sign is that infinity, and
+    // zeros take b's sign
     return binary(n, numeric, [](Scalar a, Scalar b) {
       Scalar r = rem(a, b);
       Scalar zero = select(b < 0.0, -0.0, b.n->literal(0, b));
@@ -90,7 +95,9 @@ ORTC_ONNX_OP("Pow", since(1, 7, 12, 13, 15)) {
     if (Tensor r = powConstant(n, x, c->getDouble(0))) return n.output(0, r);
   // An integer to a floating power is computed in f64, as C's pow does.
   DType in = isFloat(x.dtype) ? x.dtype : isFloat(y.dtype) ? DType::F64 : x.dtype;
-  n.output(0, n.map(x, y, x.dtype, [&](Scalar a, Scalar b) { return n.cast(pow(n.cast(a, in), n.cast(b, in)), x.dtype); }));
+  n.output(0, n.map(x, y, x.dtype, [&](Scalar a, Scalar b) {
+    return n.cast(pow(n.cast(a, in), n.cast(b, in)), x.dtype);
+  }));
 }
 
 // ---- any number of operands ----
@@ -99,7 +106,9 @@ static std::vector<Tensor> allInputs(NodeBuilder& n, TypeSet types) {
   std::vector<Tensor> xs;
   for (size_t i = 0; i < std::max<size_t>(n.numInputs(), 1); ++i) {
     xs.push_back(n.input(i, "data_" + std::to_string(i), types));
-    if (xs.back().dtype != xs[0].dtype) n.error("input {} is {}, and input 0 {}; they must be of one type", i, dtypeName(xs.back().dtype), dtypeName(xs[0].dtype));
+    if (xs.back().dtype != xs[0].dtype)
+      n.error("input {} is {}, and input 0 {}; they must be of one type", i,
+              dtypeName(xs.back().dtype), dtypeName(xs[0].dtype));
   }
   return xs;
 }
@@ -107,7 +116,8 @@ static Tensor foldAll(NodeBuilder& n, llvm::ArrayRef<Tensor> xs, Binary body) {
   if (xs.size() == 1) return xs[0];
   return n.map(xs, xs[0].dtype, [&](llvm::ArrayRef<Scalar> v) {
     Scalar r = v[0];
-    for (Scalar next : v.drop_front()) r = body(r, next);
+    for (Scalar next : v.drop_front())
+      r = body(r, next);
     return r;
   });
 }
@@ -129,25 +139,38 @@ ORTC_ONNX_OP("Mean", since(1, 6, 8, 13)) {
 
 // ---- bits ----
 
-ORTC_ONNX_OP("BitwiseAnd", since(18)) { binary(n, integer, [](Scalar x, Scalar y) { return bitAnd(x, y); }); }
-ORTC_ONNX_OP("BitwiseOr", since(18)) { binary(n, integer, [](Scalar x, Scalar y) { return bitOr(x, y); }); }
-ORTC_ONNX_OP("BitwiseXor", since(18)) { binary(n, integer, [](Scalar x, Scalar y) { return bitXor(x, y); }); }
+ORTC_ONNX_OP("BitwiseAnd", since(18)) {
+  binary(n, integer, [](Scalar x, Scalar y) { return bitAnd(x, y); });
+}
+ORTC_ONNX_OP("BitwiseOr", since(18)) {
+  binary(n, integer, [](Scalar x, Scalar y) { return bitOr(x, y); });
+}
+ORTC_ONNX_OP("BitwiseXor", since(18)) {
+  binary(n, integer, [](Scalar x, Scalar y) { return bitXor(x, y); });
+}
 ORTC_ONNX_OP("BitwiseNot", since(18)) {
   n.output(0, n.map(n.input(0, "X", integer), [](Scalar x) { return bitXor(x, -1.0); }));
 }
 
-// Shifts by as many bits as there are, or more (or by negative numbers), leave only copies of the fill bit.
+// Shifts by as many bits as there are, or more (or by negative numbers), leave only copies of the
+// fill bit.
 ORTC_ONNX_OP("BitShift", since(11, 28)) {
   std::string direction = n.stringAttr("direction");
-  if (direction != "LEFT" && direction != "RIGHT") n.error("'direction' is '{}'; expected LEFT or RIGHT", direction);
+  if (direction != "LEFT" && direction != "RIGHT")
+    n.error("'direction' is '{}'; expected LEFT or RIGHT", direction);
   binary(n, integer, [&](Scalar x, Scalar y) -> Scalar {
     auto& b = n.b;
     double width = x.type().getIntOrFloatBitWidth();
     // unsigned comparison: a negative amount is a large one
     Scalar unsignedAmount{&n, y.v, true};
     Scalar inside = unsignedAmount < width, amount = select(inside, y, 0.0);
-    if (direction == "LEFT") return select(inside, Scalar{&n, b.create<mlir::arith::ShLIOp>(n.loc, x.v, amount.v), x.isUnsigned}, 0.0);
-    if (x.isUnsigned) return select(inside, Scalar{&n, b.create<mlir::arith::ShRUIOp>(n.loc, x.v, amount.v), true}, 0.0);
+    if (direction == "LEFT")
+      return select(inside,
+                    Scalar{&n, b.create<mlir::arith::ShLIOp>(n.loc, x.v, amount.v), x.isUnsigned},
+                    0.0);
+    if (x.isUnsigned)
+      return select(inside, Scalar{&n, b.create<mlir::arith::ShRUIOp>(n.loc, x.v, amount.v), true},
+                    0.0);
     amount = select(inside, y, width - 1);
     return {&n, b.create<mlir::arith::ShRSIOp>(n.loc, x.v, amount.v), false};
   });

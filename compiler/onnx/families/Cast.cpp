@@ -14,7 +14,8 @@ static double largest(DType t) {
   }
 }
 static bool isF8(DType t) {
-  return t == DType::F8E4M3FN || t == DType::F8E4M3FNUZ || t == DType::F8E5M2 || t == DType::F8E5M2FNUZ;
+  return t == DType::F8E4M3FN || t == DType::F8E4M3FNUZ || t == DType::F8E5M2 ||
+         t == DType::F8E5M2FNUZ;
 }
 
 /// A number in text as ONNX writes it: plain digits, or INF, -INF and NaN in any case.
@@ -38,9 +39,12 @@ static Tensor constantFromStrings(NodeBuilder& n, const HostTensor& from, DType 
     }
     auto v = parseNumber(text);
     if (!v) n.error("element {} is \"{}\", which is no number", i, text.substr(0, 40));
-    if (to == DType::Bool) r.setInt(i, *v != 0);
-    else if (isInteger(to)) r.setInt(i, static_cast<int64_t>(*v));
-    else r.setDouble(i, *v);
+    if (to == DType::Bool)
+      r.setInt(i, *v != 0);
+    else if (isInteger(to))
+      r.setInt(i, static_cast<int64_t>(*v));
+    else
+      r.setDouble(i, *v);
   }
   return n.constant(r, to);
 }
@@ -49,13 +53,20 @@ static Tensor constantToStrings(NodeBuilder& n, const HostTensor& from, DType dt
   HostTensor r(n.typeOf(DType::String), from.dims);
   for (int64_t i = 0; i < from.size(); ++i) {
     std::string& text = (*r.strings)[i];
-    if (dtype == DType::Bool) text = from.getInt(i, true) ? "True" : "False";
-    else if (isInteger(dtype)) text = isSignedInteger(dtype) ? fmt::format("{}", from.getInt(i)) : fmt::format("{}", static_cast<uint64_t>(from.getInt(i, true)));
+    if (dtype == DType::Bool)
+      text = from.getInt(i, true) ? "True" : "False";
+    else if (isInteger(dtype))
+      text = isSignedInteger(dtype)
+                 ? fmt::format("{}", from.getInt(i))
+                 : fmt::format("{}", static_cast<uint64_t>(from.getInt(i, true)));
     else {
       double v = from.getDouble(i);
-      if (std::isnan(v)) text = "NaN";
-      else if (std::isinf(v)) text = v < 0 ? "-INF" : "INF";
-      else text = dtype == DType::F64 ? fmt::format("{:.17g}", v) : fmt::format("{:.8g}", v);
+      if (std::isnan(v))
+        text = "NaN";
+      else if (std::isinf(v))
+        text = v < 0 ? "-INF" : "INF";
+      else
+        text = dtype == DType::F64 ? fmt::format("{:.17g}", v) : fmt::format("{:.8g}", v);
     }
   }
   return n.constant(r, DType::String);
@@ -72,7 +83,8 @@ static Tensor convert(NodeBuilder& n, Tensor x, DType to) {
   // Integers of 4 and 2 bits keep the low bits of the integer part.
   if (isFloat(x.dtype) && isInteger(to) && bitWidth(to) < 8)
     return n.map(x, to, [&](Scalar v) { return n.cast(n.cast(v, DType::I32), to); });
-  // Numbers beyond the range of an 8-bit float become its largest number, or (saturate = 0) NaN or infinity.
+  // Numbers beyond the range of an 8-bit float become its largest number, or (saturate = 0) NaN or
+  // infinity.
   bool saturate = n.intAttr("saturate", 1) != 0;
   if (!isF8(to) || !saturate) return n.castTo(x, to);
   double limit = largest(to);
@@ -88,9 +100,11 @@ ORTC_ONNX_OP("Cast", since(1, 6, 9, 13, 19, 21, 23, 24, 25, 28)) {
   if (n.opset < 6) { // by name
     std::string name = n.stringAttr("to");
     static const std::pair<const char*, DType> names[] = {
-        {"FLOAT", DType::F32}, {"UINT8", DType::U8}, {"INT8", DType::I8}, {"UINT16", DType::U16}, {"INT16", DType::I16},
-        {"INT32", DType::I32}, {"INT64", DType::I64}, {"STRING", DType::String}, {"BOOL", DType::Bool},
-        {"FLOAT16", DType::F16}, {"DOUBLE", DType::F64}, {"UINT32", DType::U32}, {"UINT64", DType::U64}};
+        {"FLOAT", DType::F32},   {"UINT8", DType::U8},      {"INT8", DType::I8},
+        {"UINT16", DType::U16},  {"INT16", DType::I16},     {"INT32", DType::I32},
+        {"INT64", DType::I64},   {"STRING", DType::String}, {"BOOL", DType::Bool},
+        {"FLOAT16", DType::F16}, {"DOUBLE", DType::F64},    {"UINT32", DType::U32},
+        {"UINT64", DType::U64}};
     for (auto [text, t] : names)
       if (llvm::StringRef(name).upper() == text) to = t;
     if (!to) n.error("'to' is '{}', which is no element type", name);

@@ -6,11 +6,18 @@ using namespace mlir;
 
 namespace ortc::opdef {
 
-static constexpr uint64_t bitOf(DType t) { return uint64_t(1) << static_cast<unsigned>(t); }
-const TypeSet plainType{~(bitOf(DType::String) | bitOf(DType::C64) | bitOf(DType::C128)), "a numeric type or bool"};
+static constexpr uint64_t bitOf(DType t) {
+  return uint64_t(1) << static_cast<unsigned>(t);
+}
+const TypeSet plainType{~(bitOf(DType::String) | bitOf(DType::C64) | bitOf(DType::C128)),
+                        "a numeric type or bool"};
 
-DType wideType(DType t) { return t == DType::F16 || t == DType::BF16 ? DType::F32 : t; }
-Tensor widened(NodeBuilder& n, Tensor x) { return n.castTo(x, wideType(x.dtype)); }
+DType wideType(DType t) {
+  return t == DType::F16 || t == DType::BF16 ? DType::F32 : t;
+}
+Tensor widened(NodeBuilder& n, Tensor x) {
+  return n.castTo(x, wideType(x.dtype));
+}
 Tensor throughWide(NodeBuilder& n, Tensor x, llvm::function_ref<Tensor(Tensor)> body) {
   return n.castTo(body(widened(n, x)), x.dtype);
 }
@@ -24,14 +31,18 @@ Scalar safeIndex(NodeBuilder& n, Scalar i, Size extent) {
 Tensor alignedForOldBroadcast(NodeBuilder& n, Tensor x, Tensor y) {
   if (n.opset >= 7) return y;
   if (!n.intAttr("broadcast", 0)) {
-    if (x.rank() != y.rank()) n.error("operands have ranks {} and {}, and 'broadcast' is not set", x.rank(), y.rank());
+    if (x.rank() != y.rank())
+      n.error("operands have ranks {} and {}, and 'broadcast' is not set", x.rank(), y.rank());
     return y;
   }
   if (!n.hasAttr("axis")) return y;
   int64_t axis = n.axis(n.intAttr("axis"), x.rank());
-  if (axis + y.rank() > x.rank()) n.error("an operand of rank {} does not fit at 'axis' {} of one of rank {}", y.rank(), axis, x.rank());
+  if (axis + y.rank() > x.rank())
+    n.error("an operand of rank {} does not fit at 'axis' {} of one of rank {}", y.rank(), axis,
+            x.rank());
   std::vector<Size> shape = n.sizes(y);
-  while (axis + static_cast<int64_t>(shape.size()) < x.rank()) shape.push_back(n.size(1));
+  while (axis + static_cast<int64_t>(shape.size()) < x.rank())
+    shape.push_back(n.size(1));
   return n.reshape(y, shape);
 }
 
@@ -68,15 +79,18 @@ static void collectFactors(Size s, int64_t& constant, SmallVectorImpl<Value>& sy
 
 Size product(NodeBuilder& n, ArrayRef<Size> factors) {
   Size r = n.size(1);
-  for (Size f : factors) r = r * f;
+  for (Size f : factors)
+    r = r * f;
   return r;
 }
 
 Size exactQuotient(NodeBuilder& n, ArrayRef<Size> numerator, ArrayRef<Size> denominator) {
   int64_t top = 1, bottom = 1;
   SmallVector<Value> topSymbols, bottomSymbols;
-  for (Size s : numerator) collectFactors(s, top, topSymbols);
-  for (Size s : denominator) collectFactors(s, bottom, bottomSymbols);
+  for (Size s : numerator)
+    collectFactors(s, top, topSymbols);
+  for (Size s : denominator)
+    collectFactors(s, bottom, bottomSymbols);
   for (Value& v : bottomSymbols) {
     auto it = llvm::find_if(topSymbols, [&](Value t) { return sameSize(t, v); });
     if (it == topSymbols.end()) continue;
@@ -86,19 +100,24 @@ Size exactQuotient(NodeBuilder& n, ArrayRef<Size> numerator, ArrayRef<Size> deno
   llvm::erase_if(bottomSymbols, [](Value v) { return !v; });
   if (bottom && top % bottom == 0) top /= bottom, bottom = 1;
   Size r = n.size(top), d = n.size(bottom);
-  for (Value v : topSymbols) r = r * n.size(v);
-  for (Value v : bottomSymbols) d = d * n.size(v);
+  for (Value v : topSymbols)
+    r = r * n.size(v);
+  for (Value v : bottomSymbols)
+    d = d * n.size(v);
   if (d.is(1)) return r;
   if (d.is(0)) return n.size(0);
   // A size may be zero at run time, and then so is the numerator.
   return r / max(d, n.size(1));
 }
 
-Scalar loopIndex(NodeBuilder& n, int64_t d) { return {&n, n.b.create<linalg::IndexOp>(n.loc, d), false}; }
+Scalar loopIndex(NodeBuilder& n, int64_t d) {
+  return {&n, n.b.create<linalg::IndexOp>(n.loc, d), false};
+}
 
 // ---- windows ----
 
-static std::vector<int64_t> perDim(NodeBuilder& n, StringRef name, size_t count, int64_t otherwise, int64_t least) {
+static std::vector<int64_t> perDim(NodeBuilder& n, StringRef name, size_t count, int64_t otherwise,
+                                   int64_t least) {
   std::vector<int64_t> v = n.intsAttr(name, std::vector<int64_t>(count, otherwise));
   if (v.size() != count) n.error("'{}' has {} values; expected {}", name.str(), v.size(), count);
   for (int64_t x : v)
@@ -108,14 +127,17 @@ static std::vector<int64_t> perDim(NodeBuilder& n, StringRef name, size_t count,
 
 std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<int64_t> kernel) {
   size_t count = in.size();
-  if (kernel.size() != count) n.error("'kernel_shape' has {} values for {} spatial dims", kernel.size(), count);
+  if (kernel.size() != count)
+    n.error("'kernel_shape' has {} values for {} spatial dims", kernel.size(), count);
   for (int64_t k : kernel)
     if (k < 1) n.error("'kernel_shape' holds {}; expected at least 1", k);
-  std::vector<int64_t> strides = perDim(n, "strides", count, 1, 1), dilations = perDim(n, "dilations", count, 1, 1);
+  std::vector<int64_t> strides = perDim(n, "strides", count, 1, 1),
+                       dilations = perDim(n, "dilations", count, 1, 1);
   std::vector<int64_t> pads = perDim(n, "pads", 2 * count, 0, 0);
   std::string mode = n.stringAttr("auto_pad", "NOTSET");
   bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
-  if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty()) n.error("'auto_pad' is '{}'; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", mode);
+  if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty())
+    n.error("'auto_pad' is '{}'; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", mode);
   if (mode == "VALID") std::fill(pads.begin(), pads.end(), 0);
   bool ceil = n.intAttr("ceil_mode", 0) != 0 && mode != "VALID"; // VALID keeps whole windows only
   std::vector<WindowDim> dims(count);
@@ -126,7 +148,9 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
     if (same) {
       d.out = ceilDiv(in[i], stride);
       // with stride 1 the sum of pads does not depend on the size
-      Size total = d.stride == 1 ? n.size(d.extent() - 1) : nonNegative((d.out - n.size(1)) * stride + n.size(d.extent()) - in[i]);
+      Size total = d.stride == 1
+                       ? n.size(d.extent() - 1)
+                       : nonNegative((d.out - n.size(1)) * stride + n.size(d.extent()) - in[i]);
       Size half = total / n.size(2);
       d.padBegin = mode == "SAME_UPPER" ? half : total - half;
       d.padEnd = total - d.padBegin;
@@ -136,7 +160,8 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
     d.padBegin = n.size(pads[i]), d.padEnd = n.size(pads[count + i]);
     Size span = in[i] + n.size(pads[i] + pads[count + i] - d.extent());
     if (span.constant() && *span.constant() < 0)
-      n.error("the window does not fit: spatial dim {} is {} smaller than the window", i, -*span.constant());
+      n.error("the window does not fit: spatial dim {} is {} smaller than the window", i,
+              -*span.constant());
     d.padded = pads[i] || pads[count + i];
     if (!ceil || d.stride == 1) {
       d.out = span / stride + n.size(1);
@@ -144,7 +169,8 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
     }
     // Rounded up, but the last window must begin inside of the input or the padding before it.
     Size up = ceilDiv(span, stride) + n.size(1);
-    Size limit = ceilDiv(in[i] + d.padBegin, stride); // windows that begin before the end of the input
+    Size limit =
+        ceilDiv(in[i] + d.padBegin, stride); // windows that begin before the end of the input
     d.out = min(up, limit);
     Size reach = (d.out - n.size(1)) * stride + n.size(d.extent()) - d.padBegin - in[i];
     d.padded |= indexRange(reach.v).second > 0;
@@ -180,7 +206,8 @@ Tensor padded(NodeBuilder& n, Tensor x, ArrayRef<Size> begin, ArrayRef<Size> end
 
 std::vector<int64_t> axesFrom(int64_t from, int64_t rank) {
   std::vector<int64_t> r;
-  for (int64_t d = from; d < rank; ++d) r.push_back(d);
+  for (int64_t d = from; d < rank; ++d)
+    r.push_back(d);
   return r;
 }
 
@@ -188,12 +215,14 @@ RuntimeAxes runtimeAxes(NodeBuilder& n, Tensor axes, int64_t rank, StringRef nam
   RuntimeAxes r;
   std::vector<Size> values = n.asSizes(axes, name);
   r.count = values.size();
-  if (static_cast<int64_t>(r.count) > rank) n.error("'{}' has {} values for rank {}", name.str(), r.count, rank);
+  if (static_cast<int64_t>(r.count) > rank)
+    n.error("'{}' has {} values for rank {}", name.str(), r.count, rank);
   for (int64_t d = 0; d < rank; ++d) {
     Scalar any = n.literal(0, n.b.getI1Type(), true);
     for (Size v : values) {
       Scalar i = n.index(v);
-      any = bitOr(any, bitOr(equal(i, static_cast<double>(d)), equal(i, static_cast<double>(d - rank))));
+      any = bitOr(any,
+                  bitOr(equal(i, static_cast<double>(d)), equal(i, static_cast<double>(d - rank))));
     }
     r.has.push_back(any);
   }
@@ -216,7 +245,8 @@ std::vector<Size> withoutAxes(NodeBuilder& n, ArrayRef<Size> sizes, const Runtim
 
 Scalar countOver(NodeBuilder& n, Tensor x, ArrayRef<int64_t> axes, DType as) {
   Size count = n.size(1);
-  for (int64_t a : axes) count = count * n.size(x, a);
+  for (int64_t a : axes)
+    count = count * n.size(x, a);
   if (count.constant()) return n.literal(static_cast<double>(*count.constant()), n.typeOf(as));
   return n.fromIndex(n.index(count), as);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several families of op definitions share: types to accumulate in, indices that come from data, old broadcasting,
-// and the windows of convolution and pooling.
+// What several families of op definitions share: types to accumulate in, indices that come from
+// data, old broadcasting, and the windows of convolution and pooling.
 #pragma once
 #include "compiler/onnx/NodeBuilder.h"
 
@@ -15,11 +15,13 @@ Tensor widened(NodeBuilder& n, Tensor x);
 /// `body` on a widened x; the result back in x's type.
 Tensor throughWide(NodeBuilder& n, Tensor x, llvm::function_ref<Tensor(Tensor)> body);
 
-/// An index that was read from data: negative values count from the end, and what is still outside of [0, extent) is
-/// moved to the nearest end, so that no run reads out of bounds whatever the data says.
+/// An index that was read from data: negative values count from the end, and what is still outside
+/// of [0, extent) is moved to the nearest end, so that no run reads out of bounds whatever the data
+/// says.
 Scalar safeIndex(NodeBuilder& n, Scalar i, Size extent);
 
-/// Broadcasting before opset 7: with `broadcast` = 1, y's dims stand at `axis` of x (default: at its end).
+/// Broadcasting before opset 7: with `broadcast` = 1, y's dims stand at `axis` of x (default: at
+/// its end).
 Tensor alignedForOldBroadcast(NodeBuilder& n, Tensor x, Tensor y);
 
 /// s, but not below zero; nothing is written when that is proven.
@@ -31,8 +33,10 @@ Size selectSize(NodeBuilder& n, Scalar condition, Size x, Size y);
 
 /// The product; sizes that `factors` repeats stay symbolic factors.
 Size product(NodeBuilder& n, llvm::ArrayRef<Size> factors);
-/// prod(numerator) / prod(denominator), where equal factors are cancelled first; the quotient is taken to be exact.
-Size exactQuotient(NodeBuilder& n, llvm::ArrayRef<Size> numerator, llvm::ArrayRef<Size> denominator);
+/// prod(numerator) / prod(denominator), where equal factors are cancelled first; the quotient is
+/// taken to be exact.
+Size exactQuotient(NodeBuilder& n, llvm::ArrayRef<Size> numerator,
+                   llvm::ArrayRef<Size> denominator);
 
 /// Index of the current element of the body that is being built (dim `d` of the loops).
 Scalar loopIndex(NodeBuilder& n, int64_t d);
@@ -44,12 +48,14 @@ struct WindowDim {
   bool padded = true; ///< may the window reach outside of the input?
   int64_t extent() const { return (kernel - 1) * dilation + 1; }
 };
-/// Reads kernel_shape's companions strides, dilations, pads, auto_pad and ceil_mode, and computes the output sizes.
-/// `in` and `kernel` are the spatial sizes.
-std::vector<WindowDim> readWindow(NodeBuilder& n, llvm::ArrayRef<Size> in, llvm::ArrayRef<int64_t> kernel);
+/// Reads kernel_shape's companions strides, dilations, pads, auto_pad and ceil_mode, and computes
+/// the output sizes. `in` and `kernel` are the spatial sizes.
+std::vector<WindowDim> readWindow(NodeBuilder& n, llvm::ArrayRef<Size> in,
+                                  llvm::ArrayRef<int64_t> kernel);
 
 /// x with `begin`/`end` more elements on each dim, filled with `value`.
-Tensor padded(NodeBuilder& n, Tensor x, llvm::ArrayRef<Size> begin, llvm::ArrayRef<Size> end, double value);
+Tensor padded(NodeBuilder& n, Tensor x, llvm::ArrayRef<Size> begin, llvm::ArrayRef<Size> end,
+              double value);
 
 /// Axes that only the run knows: a list of static length whose values are read back.
 struct RuntimeAxes {

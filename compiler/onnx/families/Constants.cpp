@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that come from attributes, sizes or ranges: Constant, ConstantOfShape, Range, EyeLike, Trilu.
+// Tensors that come from attributes, sizes or ranges: Constant, ConstantOfShape, Range, EyeLike,
+// Trilu.
 #include "compiler/onnx/families/Common.h"
 #include "compiler/support/NumberFormats.h"
 #include <cmath>
@@ -25,9 +26,11 @@ static Tensor dense(NodeBuilder& n, const onnx::SparseTensor& sparse) {
   int64_t rank = r.rank(), width = storageBytes(r.elementType);
   for (int64_t i = 0; i < from.size(); ++i) {
     int64_t place = 0;
-    if (flat) place = at(i);
+    if (flat)
+      place = at(i);
     else
-      for (int64_t d = 0; d < rank; ++d) place = place * dims[d] + at(i * rank + d);
+      for (int64_t d = 0; d < rank; ++d)
+        place = place * dims[d] + at(i * rank + d);
     if (place < 0 || place >= r.size()) n.error("index {} of a sparse constant is out of range", i);
     std::memcpy(r.data.get() + place * width, from.data.get() + i * width, width);
   }
@@ -37,12 +40,14 @@ static Tensor dense(NodeBuilder& n, const onnx::SparseTensor& sparse) {
 ORTC_ONNX_OP("Constant", since(1, 9, 11, 12, 13, 19, 21, 23, 24, 25)) {
   auto floats = [&](ArrayRef<float> values, ArrayRef<int64_t> dims) {
     HostTensor t(n.b.getF32Type(), dims);
-    for (auto [i, v] : llvm::enumerate(values)) t.setDouble(i, v);
+    for (auto [i, v] : llvm::enumerate(values))
+      t.setDouble(i, v);
     return n.constant(t, DType::F32);
   };
   auto ints = [&](ArrayRef<int64_t> values, ArrayRef<int64_t> dims) {
     HostTensor t(n.b.getI64Type(), dims);
-    for (auto [i, v] : llvm::enumerate(values)) t.setInt(i, v);
+    for (auto [i, v] : llvm::enumerate(values))
+      t.setInt(i, v);
     return n.constant(t, DType::I64);
   };
   auto strings = [&](std::vector<std::string> values, ArrayRef<int64_t> dims) {
@@ -51,10 +56,12 @@ ORTC_ONNX_OP("Constant", since(1, 9, 11, 12, 13, 19, 21, 23, 24, 25)) {
     return n.constant(t, DType::String);
   };
   if (n.hasAttr("value")) return n.output(0, n.constant(n.tensorAttr("value")));
-  if (const Attribute* a = n.node.attribute("sparse_value"); a && a->type == AttributeType::SparseTensor)
+  if (const Attribute* a = n.node.attribute("sparse_value");
+      a && a->type == AttributeType::SparseTensor)
     return n.output(0, dense(n, a->sparseTensors.at(0)));
   if (n.hasAttr("value_int")) return n.output(0, ints(n.intAttr("value_int"), {}));
-  if (n.hasAttr("value_float")) return n.output(0, floats(static_cast<float>(n.floatAttr("value_float")), {}));
+  if (n.hasAttr("value_float"))
+    return n.output(0, floats(static_cast<float>(n.floatAttr("value_float")), {}));
   if (n.hasAttr("value_string")) return n.output(0, strings({n.stringAttr("value_string")}, {}));
   if (n.hasAttr("value_ints")) {
     auto v = n.intsAttr("value_ints");
@@ -86,7 +93,8 @@ ORTC_ONNX_OP("ConstantOfShape", since(9, 20, 21, 23, 24, 25)) {
   n.output(0, n.broadcastTo(value, shape));
 }
 
-/// The one element of a scalar (or [1]) input as a scalar outside of any body: read back at run time when not known.
+/// The one element of a scalar (or [1]) input as a scalar outside of any body: read back at run
+/// time when not known.
 static Scalar elementOf(NodeBuilder& n, Tensor t, StringRef name) {
   for (int64_t d = 0; d < t.rank(); ++d)
     if (!n.size(t, d).is(1)) n.error("input '{}' must be a scalar", name.str());
@@ -95,8 +103,10 @@ static Scalar elementOf(NodeBuilder& n, Tensor t, StringRef name) {
 }
 
 ORTC_ONNX_OP("Range", since(11, 27)) {
-  Tensor start = n.input(0, "start", numeric), limit = n.input(1, "limit", numeric), delta = n.input(2, "delta", numeric);
-  if (start.dtype != limit.dtype || start.dtype != delta.dtype) n.error("'start', 'limit' and 'delta' must be of one type");
+  Tensor start = n.input(0, "start", numeric), limit = n.input(1, "limit", numeric),
+         delta = n.input(2, "delta", numeric);
+  if (start.dtype != limit.dtype || start.dtype != delta.dtype)
+    n.error("'start', 'limit' and 'delta' must be of one type");
   DType type = start.dtype;
   if (isInteger(type)) {
     auto one = [&](Tensor t, StringRef name) {
@@ -111,11 +121,14 @@ ORTC_ONNX_OP("Range", since(11, 27)) {
     Size count = nonNegative(ceilDiv(to - from, divisor));
     if (from.constant() && step.constant() && count.constant() && *count.constant() <= 1024) {
       std::vector<int64_t> values;
-      for (int64_t i = 0; i < *count.constant(); ++i) values.push_back(*from.constant() + i * *step.constant());
+      for (int64_t i = 0; i < *count.constant(); ++i)
+        values.push_back(*from.constant() + i * *step.constant());
       return n.output(0, n.ints(values, type));
     }
     Scalar first = n.fromIndex(n.index(from), type), by = n.fromIndex(n.index(step), type);
-    return n.output(0, n.generate(count, type, [&](ArrayRef<Scalar> i) { return first + n.fromIndex(i[0], type) * by; }));
+    return n.output(0, n.generate(count, type, [&](ArrayRef<Scalar> i) {
+      return first + n.fromIndex(i[0], type) * by;
+    }));
   }
   DType wide = wideType(type);
   auto s = n.constantTensor(start), l = n.constantTensor(limit), d = n.constantTensor(delta);
@@ -126,17 +139,22 @@ ORTC_ONNX_OP("Range", since(11, 27)) {
     if (step == 0) n.error("'delta' is 0");
     // the quotient is rounded as the element type does
     double q = (l->getDouble(0) - s->getDouble(0)) / step;
-    if (wide == DType::F32) q = (static_cast<float>(l->getDouble(0)) - static_cast<float>(s->getDouble(0))) / static_cast<float>(step);
+    if (wide == DType::F32)
+      q = (static_cast<float>(l->getDouble(0)) - static_cast<float>(s->getDouble(0))) /
+          static_cast<float>(step);
     q = std::ceil(q);
     if (!(q <= 1e12)) n.error("the range has {} elements", q);
     count = n.size(q > 0 ? static_cast<int64_t>(q) : 0);
     first = n.literal(s->getDouble(0), n.typeOf(wide)), by = n.literal(step, n.typeOf(wide));
   } else {
-    first = n.cast(elementOf(n, start, "start"), wide), by = n.cast(elementOf(n, delta, "delta"), wide);
+    first = n.cast(elementOf(n, start, "start"), wide),
+    by = n.cast(elementOf(n, delta, "delta"), wide);
     Scalar q = ceil((n.cast(elementOf(n, limit, "limit"), wide) - first) / by);
     count = n.size(OpFoldResult(n.toIndex(n.cast(max(q, 0.0), DType::I64)).v));
   }
-  n.output(0, n.generate(count, type, [&](ArrayRef<Scalar> i) { return n.cast(first + n.fromIndex(i[0], wide) * by, type); }));
+  n.output(0, n.generate(count, type, [&](ArrayRef<Scalar> i) {
+    return n.cast(first + n.fromIndex(i[0], wide) * by, type);
+  }));
 }
 
 ORTC_ONNX_OP("EyeLike", since(9, 22)) {
@@ -145,7 +163,8 @@ ORTC_ONNX_OP("EyeLike", since(9, 22)) {
   DType type = x.dtype;
   if (n.hasAttr("dtype")) {
     auto t = dtypeFromOnnx(n.intAttr("dtype"));
-    if (!t || isComplex(*t) || *t == DType::String) n.error("'dtype' is {}, which is no numeric type", n.intAttr("dtype"));
+    if (!t || isComplex(*t) || *t == DType::String)
+      n.error("'dtype' is {}, which is no numeric type", n.intAttr("dtype"));
     type = *t;
   }
   int64_t k = n.intAttr("k", 0);

@@ -15,13 +15,15 @@ static std::vector<int64_t> kernelSizes(NodeBuilder& n, Tensor w) {
     kernel.push_back(*s.constant());
   }
   if (n.hasAttr("kernel_shape") && n.intsAttr("kernel_shape") != kernel)
-    n.error("'kernel_shape' is [{}], but the weights are {}", fmt::join(n.intsAttr("kernel_shape"), ","), n.typeText(w));
+    n.error("'kernel_shape' is [{}], but the weights are {}",
+            fmt::join(n.intsAttr("kernel_shape"), ","), n.typeText(w));
   return kernel;
 }
 
 static void checkRanks(NodeBuilder& n, Tensor x, Tensor w) {
   if (x.rank() < 3 || x.rank() > 5) n.error("the input has rank {}; expected 3 to 5", x.rank());
-  if (w.rank() != x.rank()) n.error("the weights have rank {}, and the input {}; they must be equal", w.rank(), x.rank());
+  if (w.rank() != x.rank())
+    n.error("the weights have rank {}, and the input {}; they must be equal", w.rank(), x.rank());
 }
 
 Tensor convolution(NodeBuilder& n, Tensor x, Tensor w, std::optional<DType> result) {
@@ -29,9 +31,13 @@ Tensor convolution(NodeBuilder& n, Tensor x, Tensor w, std::optional<DType> resu
   int64_t group = n.intAttr("group", 1);
   if (group < 1) n.error("'group' is {}", group);
   Size channels = n.size(x, 1), perGroup = n.size(w, 1), out = n.size(w, 0);
-  if (channels.constant() && perGroup.constant() && *channels.constant() != *perGroup.constant() * group)
-    n.error("the input has {} channels where the weights want {} in each of {} groups", *channels.constant(), *perGroup.constant(), group);
-  if (out.constant() && *out.constant() % group) n.error("'group' is {}, which does not divide the {} channels of the result", group, *out.constant());
+  if (channels.constant() && perGroup.constant() &&
+      *channels.constant() != *perGroup.constant() * group)
+    n.error("the input has {} channels where the weights want {} in each of {} groups",
+            *channels.constant(), *perGroup.constant(), group);
+  if (out.constant() && *out.constant() % group)
+    n.error("'group' is {}, which does not divide the {} channels of the result", group,
+            *out.constant());
   std::vector<Size> in = n.sizes(x);
   size_t spatial = in.size() - 2;
   std::vector<WindowDim> dims = readWindow(n, ArrayRef<Size>(in).drop_front(2), kernelSizes(n, w));
@@ -39,8 +45,11 @@ Tensor convolution(NodeBuilder& n, Tensor x, Tensor w, std::optional<DType> resu
   std::vector<Size> begin(in.size(), n.size(0)), end = begin;
   for (auto [i, d] : llvm::enumerate(dims)) {
     strides.push_back(d.stride), dilations.push_back(d.dilation);
-    if (d.padBegin.constant() && d.padEnd.constant()) pads[i] = *d.padBegin.constant(), pads[spatial + i] = *d.padEnd.constant();
-    else begin[i + 2] = d.padBegin, end[i + 2] = d.padEnd; // "same" of a free size with a stride: known when running
+    if (d.padBegin.constant() && d.padEnd.constant())
+      pads[i] = *d.padBegin.constant(), pads[spatial + i] = *d.padEnd.constant();
+    else
+      begin[i + 2] = d.padBegin,
+                end[i + 2] = d.padEnd; // "same" of a free size with a stride: known when running
   }
   return n.conv(padded(n, x, begin, end, 0), w, strides, dilations, pads, group, result);
 }
@@ -50,27 +59,32 @@ static Tensor withBias(NodeBuilder& n, Tensor y, Tensor bias) {
   if (!bias) return y;
   if (bias.rank() != 1) n.error("the bias has rank {}; expected 1", bias.rank());
   Size c = n.size(y, 1), have = n.size(bias, 0);
-  if (c.constant() && have.constant() && *c.constant() != *have.constant()) n.error("the bias has {} elements for {} channels", *have.constant(), *c.constant());
+  if (c.constant() && have.constant() && *c.constant() != *have.constant())
+    n.error("the bias has {} elements for {} channels", *have.constant(), *c.constant());
   return n.map(y, alongChannels(n, bias, y.rank()), [](Scalar v, Scalar b) { return v + b; });
 }
 
 ORTC_ONNX_OP("Conv", since(1, 11, 22)) {
-  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype})), bias = n.optionalInput(2, "B", oneOf({x.dtype}));
+  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype})),
+         bias = n.optionalInput(2, "B", oneOf({x.dtype}));
   n.output(0, withBias(n, convolution(n, x, w, std::nullopt), bias));
 }
 
-/// [C, M/g, k...] to what a convolution in the other direction reads: [M, C/g, k...], reversed in space.
+/// [C, M/g, k...] to what a convolution in the other direction reads: [M, C/g, k...], reversed in
+/// space.
 static Tensor transposedWeights(NodeBuilder& n, Tensor w, int64_t group) {
   std::vector<Size> s = n.sizes(w), shape{s[1] * n.size(group), s[0] / n.size(group)};
   shape.insert(shape.end(), s.begin() + 2, s.end());
   return n.generate(shape, w.dtype, [&](ArrayRef<Scalar> i) {
     SmallVector<Scalar> at;
-    if (group == 1) at = {i[1], i[0]};
+    if (group == 1)
+      at = {i[1], i[0]};
     else {
       Scalar g = i[0] / n.index(s[1]);
       at = {g * n.index(shape[1]) + i[1], i[0] - g * n.index(s[1])};
     }
-    for (size_t d = 2; d < s.size(); ++d) at.push_back(n.index(s[d] - n.size(1)) - i[d]);
+    for (size_t d = 2; d < s.size(); ++d)
+      at.push_back(n.index(s[d] - n.size(1)) - i[d]);
     return n.at(w, at);
   });
 }
@@ -97,18 +111,21 @@ static Tensor spread(NodeBuilder& n, Tensor x, ArrayRef<int64_t> strides) {
   });
 }
 
-// A convolution with the weights reversed, of the input with stride - 1 zeros between its elements. Where windows do not
-// overlap (stride = kernel, as in decoders) it is one matrix product.
+// A convolution with the weights reversed, of the input with stride - 1 zeros between its elements.
+// Where windows do not overlap (stride = kernel, as in decoders) it is one matrix product.
 ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
-  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype})), bias = n.optionalInput(2, "B", oneOf({x.dtype}));
+  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype})),
+         bias = n.optionalInput(2, "B", oneOf({x.dtype}));
   checkRanks(n, x, w);
   int64_t group = n.intAttr("group", 1);
   if (group < 1) n.error("'group' is {}", group);
   std::vector<Size> in = n.sizes(x);
   size_t spatial = in.size() - 2;
   Size c = n.size(x, 1), wc = n.size(w, 0);
-  if (c.constant() && wc.constant() && *c.constant() != *wc.constant()) n.error("the input has {} channels, and the weights are for {}", *c.constant(), *wc.constant());
-  if (c.constant() && *c.constant() % group) n.error("'group' is {}, which does not divide the {} channels", group, *c.constant());
+  if (c.constant() && wc.constant() && *c.constant() != *wc.constant())
+    n.error("the input has {} channels, and the weights are for {}", *c.constant(), *wc.constant());
+  if (c.constant() && *c.constant() % group)
+    n.error("'group' is {}, which does not divide the {} channels", group, *c.constant());
   std::vector<int64_t> kernel = kernelSizes(n, w);
   auto list = [&](StringRef name, size_t count, int64_t otherwise, int64_t least) {
     std::vector<int64_t> v = n.intsAttr(name, std::vector<int64_t>(count, otherwise));
@@ -117,19 +134,24 @@ ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
       if (e < least) n.error("'{}' holds {}", name.str(), e);
     return v;
   };
-  std::vector<int64_t> strides = list("strides", spatial, 1, 1), dilations = list("dilations", spatial, 1, 1);
-  std::vector<int64_t> more = list("output_padding", spatial, 0, 0), pads = list("pads", 2 * spatial, 0, 0);
+  std::vector<int64_t> strides = list("strides", spatial, 1, 1),
+                       dilations = list("dilations", spatial, 1, 1);
+  std::vector<int64_t> more = list("output_padding", spatial, 0, 0),
+                       pads = list("pads", 2 * spatial, 0, 0);
   std::string mode = n.stringAttr("auto_pad", "NOTSET");
   bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   std::vector<int64_t> wanted = n.intsAttr("output_shape", std::vector<int64_t>{});
-  if (wanted.size() == spatial + 2) wanted.erase(wanted.begin(), wanted.begin() + 2); // some exporters add N and C
-  if (!wanted.empty() && wanted.size() != spatial) n.error("'output_shape' has {} values; expected {}", wanted.size(), spatial);
+  if (wanted.size() == spatial + 2)
+    wanted.erase(wanted.begin(), wanted.begin() + 2); // some exporters add N and C
+  if (!wanted.empty() && wanted.size() != spatial)
+    n.error("'output_shape' has {} values; expected {}", wanted.size(), spatial);
   std::vector<Size> padBegin, padEnd;
   for (size_t i = 0; i < spatial; ++i) {
     int64_t extent = (kernel[i] - 1) * dilations[i] + 1;
     if (wanted.empty() && !same) {
       bool valid = mode == "VALID";
-      padBegin.push_back(n.size(valid ? 0 : pads[i])), padEnd.push_back(n.size(valid ? 0 : pads[spatial + i]));
+      padBegin.push_back(n.size(valid ? 0 : pads[i])),
+          padEnd.push_back(n.size(valid ? 0 : pads[spatial + i]));
       continue;
     }
     Size full = (in[i + 2] - n.size(1)) * n.size(strides[i]) + n.size(more[i] + extent);
@@ -140,7 +162,8 @@ ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
   }
   bool apart = group == 1; // windows touch, and nothing is cut off
   for (size_t i = 0; i < spatial; ++i)
-    apart &= strides[i] == kernel[i] && dilations[i] == 1 && more[i] == 0 && padBegin[i].is(0) && padEnd[i].is(0);
+    apart &= strides[i] == kernel[i] && dilations[i] == 1 && more[i] == 0 && padBegin[i].is(0) &&
+             padEnd[i].is(0);
   if (apart) {
     std::string from = "nc", of = "cm", to = "nm";
     std::vector<Size> shape{in[0], n.size(w, 1)};
@@ -171,10 +194,12 @@ ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
     place(n.size(reach) - padBegin[i], convPads[i], begin[i + 2], cropBegin[i + 2]);
     place(n.size(reach + more[i]) - padEnd[i], convPads[spatial + i], end[i + 2], cropEnd[i + 2]);
   }
-  Tensor y = n.conv(padded(n, spread(n, x, strides), begin, end, 0), transposedWeights(n, w, group), ones, dilations, convPads, group);
+  Tensor y = n.conv(padded(n, spread(n, x, strides), begin, end, 0), transposedWeights(n, w, group),
+                    ones, dilations, convPads, group);
   if (crops) {
     std::vector<Size> sizes = n.sizes(y);
-    for (size_t d = 2; d < sizes.size(); ++d) sizes[d] = nonNegative(sizes[d] - cropBegin[d] - cropEnd[d]);
+    for (size_t d = 2; d < sizes.size(); ++d)
+      sizes[d] = nonNegative(sizes[d] - cropBegin[d] - cropEnd[d]);
     y = n.slice(y, cropBegin, sizes);
   }
   n.output(0, withBias(n, y, bias));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading at indices that are data. An index outside of its dim is an error of the model's caller that ONNX leaves
-// undefined; here it is moved to the nearest element, so that no run reads foreign memory (see safeIndex).
+// Reading at indices that are data. An index outside of its dim is an error of the model's caller
+// that ONNX leaves undefined; here it is moved to the nearest element, so that no run reads foreign
+// memory (see safeIndex).
 #include "compiler/onnx/families/Common.h"
 
 using namespace mlir;
@@ -46,13 +47,17 @@ ORTC_ONNX_OP("Gather", since(1, 11, 13)) {
 
 ORTC_ONNX_OP("GatherElements", since(11, 13)) {
   Tensor data = n.input(0, "data"), indices = n.input(1, "indices", indexInteger);
-  if (data.rank() != indices.rank() || data.rank() == 0) n.error("'data' has rank {} and 'indices' {}; they must be equal and not 0", data.rank(), indices.rank());
+  if (data.rank() != indices.rank() || data.rank() == 0)
+    n.error("'data' has rank {} and 'indices' {}; they must be equal and not 0", data.rank(),
+            indices.rank());
   int64_t axis = n.axis(n.intAttr("axis", 0), data.rank());
   Size extent = n.size(data, axis);
   std::vector<Size> shape = n.sizes(indices), in = n.sizes(data);
   for (int64_t d = 0; d < data.rank(); ++d)
-    if (d != axis && shape[d].constant() && in[d].constant() && *shape[d].constant() > *in[d].constant())
-      n.error("'indices' has size {} on axis {}, more than the {} of 'data'", *shape[d].constant(), d, *in[d].constant());
+    if (d != axis && shape[d].constant() && in[d].constant() &&
+        *shape[d].constant() > *in[d].constant())
+      n.error("'indices' has size {} on axis {}, more than the {} of 'data'", *shape[d].constant(),
+              d, *in[d].constant());
   bool inside = provenInside(n, indices, extent);
   n.output(0, n.generate(shape, data.dtype, [&](ArrayRef<Scalar> o) {
     SmallVector<Scalar> idx(o);
@@ -66,11 +71,15 @@ ORTC_ONNX_OP("GatherND", since(11, 12, 13)) {
   Tensor data = n.input(0, "data"), indices = n.input(1, "indices", indexInteger);
   int64_t batch = n.intAttr("batch_dims", 0), q = indices.rank(), r = data.rank();
   if (q < 1 || r < 1) n.error("'data' has rank {} and 'indices' {}; expected at least 1", r, q);
-  if (batch < 0 || batch >= std::min(q, r)) n.error("'batch_dims' is {} for ranks {} and {}", batch, r, q);
+  if (batch < 0 || batch >= std::min(q, r))
+    n.error("'batch_dims' is {} for ranks {} and {}", batch, r, q);
   Size last = n.size(indices, q - 1);
-  if (!last.constant()) n.fail("the last size of 'indices' must be known while compiling", {{true, "fix it with --shape"}});
+  if (!last.constant())
+    n.fail("the last size of 'indices' must be known while compiling",
+           {{true, "fix it with --shape"}});
   int64_t depth = *last.constant();
-  if (depth < 1 || depth > r - batch) n.error("the last size of 'indices' is {}; expected 1 to {}", depth, r - batch);
+  if (depth < 1 || depth > r - batch)
+    n.error("the last size of 'indices' is {}; expected 1 to {}", depth, r - batch);
   std::vector<Size> in = n.sizes(data), out = n.sizes(indices);
   out.pop_back();
   out.insert(out.end(), in.begin() + batch + depth, in.end());
@@ -105,10 +114,13 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "ArrayFeatureExtractor", since(1)) {
 
 // Indices outside of [-depth, depth) give no hot place.
 ORTC_ONNX_OP("OneHot", since(9, 11, 28)) {
-  Tensor indices = n.input(0, "indices", numeric), depth = n.input(1, "depth", numeric), values = n.input(2, "values");
-  if (values.rank() != 1 || (n.size(values, 0).constant() && !n.size(values, 0).is(2))) n.error("'values' must hold [off, on]");
+  Tensor indices = n.input(0, "indices", numeric), depth = n.input(1, "depth", numeric),
+         values = n.input(2, "values");
+  if (values.rank() != 1 || (n.size(values, 0).constant() && !n.size(values, 0).is(2)))
+    n.error("'values' must hold [off, on]");
   // The number of classes may be of any type.
-  std::vector<Size> d = n.asSizes(isFloat(depth.dtype) ? n.castTo(depth, DType::I64) : depth, "depth");
+  std::vector<Size> d =
+      n.asSizes(isFloat(depth.dtype) ? n.castTo(depth, DType::I64) : depth, "depth");
   if (d.size() != 1) n.error("'depth' must be a scalar");
   Size extent = nonNegative(d[0]);
   int64_t axis = n.axis(n.intAttr("axis", -1), indices.rank() + 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// If: two branches, of which a run takes one. When the condition is known, only that branch is built.
+// If: two branches, of which a run takes one. When the condition is known, only that branch is
+// built.
 #include "compiler/onnx/ControlFlow.h"
 #include "compiler/onnx/families/Common.h"
 
@@ -34,8 +35,11 @@ static std::optional<bool> decided(Value v) {
   OpFoldResult left = asSize(cmp.getLhs()), right = asSize(cmp.getRhs());
   auto [a, b] = indexRange(left);
   auto [c, d] = indexRange(right);
-  bool equal = sameSize(left, right), below = b < c, above = a > d, notAbove = b <= c, notBelow = a >= d;
-  auto choose = [](bool yes, bool no) { return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt; };
+  bool equal = sameSize(left, right), below = b<c, above = a> d, notAbove = b <= c,
+       notBelow = a >= d;
+  auto choose = [](bool yes, bool no) {
+    return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt;
+  };
   using P = arith::CmpIPredicate;
   switch (cmp.getPredicate()) {
   case P::eq: return choose(equal, below || above);
@@ -52,16 +56,20 @@ ORTC_ONNX_OP("If", since(1, 11, 13, 16, 19, 21, 23, 24, 25)) {
   Tensor cond = n.input(0, "cond", boolean);
   const Graph &then = n.graphAttr("then_branch"), &otherwise = n.graphAttr("else_branch");
   auto take = [&](llvm::ArrayRef<Tensor> results) {
-    if (results.size() != n.numOutputs()) n.error("a branch has {} outputs; expected {}", results.size(), n.numOutputs());
-    for (auto [i, t] : llvm::enumerate(results)) n.output(i, t);
+    if (results.size() != n.numOutputs())
+      n.error("a branch has {} outputs; expected {}", results.size(), n.numOutputs());
+    for (auto [i, t] : llvm::enumerate(results))
+      n.output(i, t);
   };
   for (int64_t d = 0; d < cond.rank(); ++d)
-    if (n.size(cond, d).constant() && !n.size(cond, d).is(1)) n.error("the condition is {}; expected one element", n.typeText(cond));
+    if (n.size(cond, d).constant() && !n.size(cond, d).is(1))
+      n.error("the condition is {}; expected one element", n.typeText(cond));
   std::optional<bool> known;
   if (auto c = n.constantTensor(cond); c && c->size() == 1) known = c->getInt(0, true) != 0;
   Value condition;
   if (!known) {
-    if (auto elements = cond.value.getDefiningOp<tensor::FromElementsOp>()) condition = elements.getElements()[0];
+    if (auto elements = cond.value.getDefiningOp<tensor::FromElementsOp>())
+      condition = elements.getElements()[0];
     else {
       SmallVector<Scalar> at(cond.rank(), n.index(0));
       condition = n.at(cond, at).v;
@@ -69,8 +77,9 @@ ORTC_ONNX_OP("If", since(1, 11, 13, 16, 19, 21, 23, 24, 25)) {
     known = decided(condition);
   }
   if (known) return take(n.graph.importSubgraph(*known ? then : otherwise, {}));
-  take(buildIf(n.b, n.loc, condition, [&] { return n.graph.importSubgraph(then, {}); },
-               [&] { return n.graph.importSubgraph(otherwise, {}); }));
+  take(buildIf(
+      n.b, n.loc, condition, [&] { return n.graph.importSubgraph(then, {}); },
+      [&] { return n.graph.importSubgraph(otherwise, {}); }));
 }
 
 } // namespace ortc::opdef

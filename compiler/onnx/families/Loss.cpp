@@ -8,16 +8,20 @@ namespace ortc::opdef {
 
 /// -weight[target] * logp[n, target, ...], summed or averaged as the node says.
 static Tensor negativeLogLikelihood(NodeBuilder& n, Tensor logp, Tensor target, Tensor weight) {
-  if (logp.rank() < 2 || target.rank() != logp.rank() - 1) n.error("the scores have rank {} and the targets {}; expected one less", logp.rank(), target.rank());
+  if (logp.rank() < 2 || target.rank() != logp.rank() - 1)
+    n.error("the scores have rank {} and the targets {}; expected one less", logp.rank(),
+            target.rank());
   std::string reduction = n.stringAttr("reduction", "mean");
-  if (reduction != "mean" && reduction != "sum" && reduction != "none") n.error("'reduction' is '{}'; expected none, sum or mean", reduction);
+  if (reduction != "mean" && reduction != "sum" && reduction != "none")
+    n.error("'reduction' is '{}'; expected none, sum or mean", reduction);
   std::optional<int64_t> ignored;
   if (n.hasAttr("ignore_index")) ignored = n.intAttr("ignore_index");
   Size classes = n.size(logp, 1);
   DType type = wideType(logp.dtype);
   /// The weight of an element; 0 when it is ignored.
   auto weightOf = [&](Scalar t) {
-    Scalar w = weight ? n.cast(n.at(weight, safeIndex(n, t, classes)), type) : n.literal(1, n.typeOf(type));
+    Scalar w = weight ? n.cast(n.at(weight, safeIndex(n, t, classes)), type)
+                      : n.literal(1, n.typeOf(type));
     return ignored ? select(equal(t, static_cast<double>(*ignored)), 0.0, w) : w;
   };
   std::vector<Size> shape = n.sizes(target);

@@ -13,7 +13,8 @@ PostTransform postTransform(NodeBuilder& n) {
   if (name == "LOGISTIC") return PostTransform::Logistic;
   if (name == "SOFTMAX_ZERO") return PostTransform::SoftmaxZero;
   if (name == "PROBIT") return PostTransform::Probit;
-  n.error("'post_transform' is '{}'; expected NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT", name);
+  n.error("'post_transform' is '{}'; expected NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT",
+          name);
 }
 
 /// sqrt(2) * erf^-1(2 v - 1) [Winitzki 2008, with the constants of ONNX Runtime]
@@ -30,14 +31,16 @@ Tensor transformScores(NodeBuilder& n, Tensor s, PostTransform post, bool single
   switch (post) {
   case PostTransform::None: return s;
   case PostTransform::Probit: return n.map(s, probit);
-  case PostTransform::Logistic: return one && !single ? s : n.map(s, [](Scalar v) { return sigmoid(v); });
+  case PostTransform::Logistic:
+    return one && !single ? s : n.map(s, [](Scalar v) { return sigmoid(v); });
   case PostTransform::Softmax: return one ? s : softmaxOver(n, s, 1, false);
   case PostTransform::SoftmaxZero: {
     if (one) return s;
     // scores that are zero are only scaled, and do not count in the sum
     auto isZero = [](Scalar v) { return abs(v) <= 1e-7; };
     Tensor top = n.reduce(s, 1, true, -INFINITY, [](Scalar c, Scalar v) { return max(c, v); });
-    Tensor e = n.map(s, top, [&](Scalar v, Scalar m) { return select(isZero(v), v * exp(-m), exp(v - m)); });
+    Tensor e = n.map(
+        s, top, [&](Scalar v, Scalar m) { return select(isZero(v), v * exp(-m), exp(v - m)); });
     Tensor counted = n.map(s, e, [&](Scalar v, Scalar w) { return select(isZero(v), 0.0, w); });
     Tensor sum = n.reduce(counted, 1, true, 0, [](Scalar c, Scalar v) { return c + v; });
     return n.map(e, sum, [](Scalar v, Scalar w) { return v / w; });
@@ -93,11 +96,13 @@ Tensor argMaxRows(NodeBuilder& n, Tensor s) {
       return at;
     });
   Tensor top = n.reduce(s, 1, false, -INFINITY, [](Scalar c, Scalar v) { return max(c, v); });
-  Tensor at = n.generateReduce(n.size(s, 0), classes, DType::I64, INFINITY, [&](ArrayRef<Scalar> i, Scalar carried) {
-    Scalar hit = equal(n.at(s, i), n.at(top, i[0]));
-    return select(hit, min(carried, n.fromIndex(i[1], DType::I64)), carried);
-  });
-  return n.map(at, [&](Scalar v) { return select(v < n.fromIndex(n.index(classes), DType::I64), v, 0.0); });
+  Tensor at = n.generateReduce(
+      n.size(s, 0), classes, DType::I64, INFINITY, [&](ArrayRef<Scalar> i, Scalar carried) {
+        Scalar hit = equal(n.at(s, i), n.at(top, i[0]));
+        return select(hit, min(carried, n.fromIndex(i[1], DType::I64)), carried);
+      });
+  return n.map(
+      at, [&](Scalar v) { return select(v < n.fromIndex(n.index(classes), DType::I64), v, 0.0); });
 }
 
 Tensor rows(NodeBuilder& n, Tensor x, DType type) {
@@ -108,10 +113,15 @@ Tensor rows(NodeBuilder& n, Tensor x, DType type) {
 
 Tensor floats(NodeBuilder& n, ArrayRef<double> values, ArrayRef<int64_t> dims, DType type) {
   HostTensor t(n.typeOf(type), dims);
-  for (auto [i, v] : llvm::enumerate(values)) t.setDouble(i, v);
+  for (auto [i, v] : llvm::enumerate(values))
+    t.setDouble(i, v);
   return n.constant(t, type);
 }
-std::vector<double> doubles(ArrayRef<float> values) { return {values.begin(), values.end()}; }
-Tensor int32s(NodeBuilder& n, ArrayRef<int64_t> values) { return n.ints(values, DType::I32); }
+std::vector<double> doubles(ArrayRef<float> values) {
+  return {values.begin(), values.end()};
+}
+Tensor int32s(NodeBuilder& n, ArrayRef<int64_t> values) {
+  return n.ints(values, DType::I32);
+}
 
 } // namespace ortc::opdef

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps between labels, numbers and columns. Lists of maps and the search for strings are steps of the host.
+// Maps between labels, numbers and columns. Lists of maps and the search for strings are steps of
+// the host.
 #include "compiler/onnx/families/Ml.h"
 
 using namespace mlir;
@@ -13,14 +14,19 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "ZipMap", since(1)) {
   if (x.rank() != 2) n.error("the input has rank {}; expected 2", x.rank());
   auto ints = n.intsAttr("classlabels_int64s", std::vector<int64_t>{});
   auto strings = n.stringsAttr("classlabels_strings", std::vector<std::string>{});
-  if (ints.empty() == strings.empty()) n.error("needs either 'classlabels_int64s' or 'classlabels_strings'");
+  if (ints.empty() == strings.empty())
+    n.error("needs either 'classlabels_int64s' or 'classlabels_strings'");
   int64_t count = ints.empty() ? strings.size() : ints.size();
-  if (n.size(x, 1).constant() && !n.size(x, 1).is(count)) n.error("there are {} labels for {} columns", count, *n.size(x, 1).constant());
+  if (n.size(x, 1).constant() && !n.size(x, 1).is(count))
+    n.error("there are {} labels for {} columns", count, *n.size(x, 1).constant());
   Type key = n.typeOf(ints.empty() ? DType::String : DType::I64);
   SmallVector<StringRef> texts(strings.begin(), strings.end());
-  mlir::Attribute keys = ints.empty() ? mlir::Attribute(n.b.getStrArrayAttr(texts)) : mlir::Attribute(n.b.getDenseI64ArrayAttr(ints));
-  Type list = ListType::get(n.b.getContext(), MapType::get(n.b.getContext(), key, n.b.getF32Type()));
-  auto op = n.b.create<HostStepOp>(n.loc, TypeRange{list}, n.b.getStringAttr("zip_map"), ValueRange{x.value},
+  mlir::Attribute keys = ints.empty() ? mlir::Attribute(n.b.getStrArrayAttr(texts))
+                                      : mlir::Attribute(n.b.getDenseI64ArrayAttr(ints));
+  Type list =
+      ListType::get(n.b.getContext(), MapType::get(n.b.getContext(), key, n.b.getF32Type()));
+  auto op = n.b.create<HostStepOp>(n.loc, TypeRange{list}, n.b.getStringAttr("zip_map"),
+                                   ValueRange{x.value},
                                    n.b.getDictionaryAttr(n.b.getNamedAttr("keys", keys)));
   n.output(0, {op.getResult(0), DType::F32});
 }
@@ -30,19 +36,22 @@ static Tensor stringIndex(NodeBuilder& n, Tensor x, ArrayRef<std::string> keys) 
   SmallVector<StringRef> texts(keys.begin(), keys.end());
   std::vector<Size> shape = n.sizes(x);
   Value init = n.empty(shape, n.b.getI64Type());
-  auto op = n.b.create<HostStepOp>(n.loc, TypeRange{init.getType()}, n.b.getStringAttr("string_index"), ValueRange{x.value, init},
-                                   n.b.getDictionaryAttr(n.b.getNamedAttr("keys", n.b.getStrArrayAttr(texts))));
+  auto op = n.b.create<HostStepOp>(
+      n.loc, TypeRange{init.getType()}, n.b.getStringAttr("string_index"),
+      ValueRange{x.value, init},
+      n.b.getDictionaryAttr(n.b.getNamedAttr("keys", n.b.getStrArrayAttr(texts))));
   return {op.getResult(0), DType::I64};
 }
 
 /// The same for numbers: a search in the list.
 static Tensor numberIndex(NodeBuilder& n, Tensor x, Tensor keys) {
-  return n.generateReduce(n.sizes(x), n.size(keys, 0), DType::I64, -1, [&](ArrayRef<Scalar> i, Scalar carried) {
-    Scalar v = n.at(x, i.drop_back()), k = n.at(keys, i.back());
-    Scalar hit = equal(v, k);
-    if (isFloat(x.dtype)) hit = bitOr(hit, bitAnd(isNaN(v), isNaN(k)));
-    return select(bitAnd(hit, carried < 0.0), n.fromIndex(i.back(), DType::I64), carried);
-  });
+  return n.generateReduce(
+      n.sizes(x), n.size(keys, 0), DType::I64, -1, [&](ArrayRef<Scalar> i, Scalar carried) {
+        Scalar v = n.at(x, i.drop_back()), k = n.at(keys, i.back());
+        Scalar hit = equal(v, k);
+        if (isFloat(x.dtype)) hit = bitOr(hit, bitAnd(isNaN(v), isNaN(k)));
+        return select(bitAnd(hit, carried < 0.0), n.fromIndex(i.back(), DType::I64), carried);
+      });
 }
 
 namespace {
@@ -83,16 +92,32 @@ static std::optional<Entries> entries(NodeBuilder& n, StringRef prefix) {
 }
 
 static Tensor indexOf(NodeBuilder& n, Tensor x, const Entries& keys) {
-  if ((x.dtype == DType::String) != (keys.table.dtype == DType::String)) n.error("the input is {}, and the keys are {}", dtypeName(x.dtype), dtypeName(keys.table.dtype));
+  if ((x.dtype == DType::String) != (keys.table.dtype == DType::String))
+    n.error("the input is {}, and the keys are {}", dtypeName(x.dtype),
+            dtypeName(keys.table.dtype));
   if (x.dtype == DType::String) return stringIndex(n, x, keys.strings);
   return numberIndex(n, x, n.castTo(keys.table, x.dtype));
 }
-/// values[index], or `otherwise` (rank 0) for -1.
+/// values[index], or `otherwise` (a constant of rank 0) for -1.
 static Tensor valueAt(NodeBuilder& n, Tensor index, const Entries& values, Tensor otherwise) {
+  if (values.table.dtype == DType::String) {
+    // One table whose last element is the default: a choice between strings would be one between
+    // constants, which scalars of this type cannot be.
+    HostTensor t(n.typeOf(DType::String), {values.count + 1});
+    std::copy(values.strings.begin(), values.strings.end(), t.strings->begin());
+    t.strings->back() = n.constantTensor(otherwise)->strings->front();
+    Tensor table = n.constant(t, DType::String);
+    Size extent = n.size(values.count);
+    return n.generate(n.sizes(index), DType::String, [&](ArrayRef<Scalar> i) {
+      Scalar at = n.toIndex(n.at(index, i));
+      return n.at(table, select(at >= 0.0, min(at, n.index(extent)), n.index(extent)));
+    });
+  }
   if (values.count == 0) return n.broadcastTo(otherwise, n.sizes(index));
   return n.generate(n.sizes(index), values.table.dtype, [&](ArrayRef<Scalar> i) {
     Scalar at = n.at(index, i);
-    return select(at >= 0.0, n.at(values.table, safeIndex(n, max(at, 0.0), n.size(values.count))), n.at(otherwise, {}));
+    return select(at >= 0.0, n.at(values.table, safeIndex(n, max(at, 0.0), n.size(values.count))),
+                  n.at(otherwise, {}));
   });
 }
 static Tensor stringConstant(NodeBuilder& n, std::string text) {
@@ -104,7 +129,8 @@ static Tensor stringConstant(NodeBuilder& n, std::string text) {
 static Tensor defaultOf(NodeBuilder& n, DType type) {
   if (n.hasAttr("default_tensor")) return n.reshape(n.constant(n.tensorAttr("default_tensor")), {});
   if (type == DType::String) return stringConstant(n, n.stringAttr("default_string", "_Unused"));
-  if (isFloat(type)) return n.castTo(n.scalarOf(n.floatAttr("default_float", -0.0), DType::F32), type);
+  if (isFloat(type))
+    return n.castTo(n.scalarOf(n.floatAttr("default_float", -0.0), DType::F32), type);
   return n.scalarOf(static_cast<double>(n.intAttr("default_int64", -1)), type);
 }
 
@@ -120,15 +146,20 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "LabelEncoder", since(1, 2, 4)) {
     classes.table = n.constant(t, DType::String);
     if (x.dtype == DType::String) {
       double otherwise = static_cast<double>(n.intAttr("default_int64", -1));
-      return n.output(0, n.map(stringIndex(n, x, classes.strings), [&](Scalar v) { return select(v >= 0.0, v, otherwise); }));
+      return n.output(0, n.map(stringIndex(n, x, classes.strings),
+                               [&](Scalar v) { return select(v >= 0.0, v, otherwise); }));
     }
     Size count = n.size(classes.count);
-    Tensor index = n.map(x, DType::I64, [&](Scalar v) { return select(bitAnd(v >= 0.0, n.toIndex(v) < n.index(count)), n.cast(v, DType::I64), -1.0); });
-    return n.output(0, valueAt(n, index, classes, stringConstant(n, n.stringAttr("default_string", "_Unused"))));
+    Tensor index = n.map(x, DType::I64, [&](Scalar v) {
+      return select(bitAnd(v >= 0.0, n.toIndex(v) < n.index(count)), n.cast(v, DType::I64), -1.0);
+    });
+    return n.output(0, valueAt(n, index, classes,
+                               stringConstant(n, n.stringAttr("default_string", "_Unused"))));
   }
   auto keys = entries(n, "keys"), values = entries(n, "values");
   if (!keys || !values) n.error("has no keys, or no values");
-  if (keys->count != values->count) n.error("there are {} keys and {} values", keys->count, values->count);
+  if (keys->count != values->count)
+    n.error("there are {} keys and {} values", keys->count, values->count);
   n.output(0, valueAt(n, indexOf(n, x, *keys), *values, defaultOf(n, values->table.dtype)));
 }
 
@@ -136,15 +167,20 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "LabelEncoder", since(1, 2, 4)) {
 ORTC_ONNX_OP_IN("ai.onnx.ml", "CategoryMapper", since(1)) {
   Tensor x = n.input(0, "X", oneOf({DType::String, DType::I64}));
   auto strings = entries(n, "cats"), ints = entries(n, "cats");
-  if (!n.hasAttr("cats_strings") || !n.hasAttr("cats_int64s")) n.error("needs 'cats_strings' and 'cats_int64s'");
+  if (!n.hasAttr("cats_strings") || !n.hasAttr("cats_int64s"))
+    n.error("needs 'cats_strings' and 'cats_int64s'");
   auto v = n.intsAttr("cats_int64s");
   ints->strings.clear(), ints->table = n.ints(v), ints->count = v.size();
-  if (strings->count != ints->count) n.error("there are {} strings and {} integers", strings->count, ints->count);
+  if (strings->count != ints->count)
+    n.error("there are {} strings and {} integers", strings->count, ints->count);
   bool fromString = x.dtype == DType::String;
-  n.output(0, valueAt(n, indexOf(n, x, fromString ? *strings : *ints), fromString ? *ints : *strings, defaultOf(n, fromString ? DType::I64 : DType::String)));
+  n.output(0,
+           valueAt(n, indexOf(n, x, fromString ? *strings : *ints), fromString ? *ints : *strings,
+                   defaultOf(n, fromString ? DType::I64 : DType::String)));
 }
 
-// One column per category, after the input's dims; zeros for what is none (or, without 'zeros', undefined: zeros, too).
+// One column per category, after the input's dims; zeros for what is none (or, without 'zeros',
+// undefined: zeros, too).
 ORTC_ONNX_OP_IN("ai.onnx.ml", "OneHotEncoder", since(1)) {
   Tensor x = n.input(0, "X");
   auto cats = entries(n, "cats");

@@ -6,16 +6,19 @@ using namespace mlir;
 
 namespace ortc::opdef {
 
-// With stored statistics this is one multiplication and addition per element; the factors are made per channel, so that
-// they fold into the weights of a convolution before it.
+// With stored statistics this is one multiplication and addition per element; the factors are made
+// per channel, so that they fold into the weights of a convolution before it.
 ORTC_ONNX_OP("BatchNormalization", since(1, 6, 7, 9, 14, 15)) {
-  Tensor x = n.input(0, "X", floating), scale = n.input(1, "scale", floating), bias = n.input(2, "B", floating);
+  Tensor x = n.input(0, "X", floating), scale = n.input(1, "scale", floating),
+         bias = n.input(2, "B", floating);
   Tensor mean = n.input(3, "input_mean", floating), var = n.input(4, "input_var", floating);
   double epsilon = n.floatAttr("epsilon", 1e-5), momentum = n.floatAttr("momentum", 0.9);
   if (n.opset < 7 && !n.intAttr("is_test", 0) && n.wantsOutput(1))
-    n.fail("'is_test' is 0, and running statistics are outputs: this form is for training only", {{true, "export the model for inference"}});
+    n.fail("'is_test' is 0, and running statistics are outputs: this form is for training only",
+           {{true, "export the model for inference"}});
   if (n.opset >= 7 && n.opset < 14 && n.wantsOutput(1))
-    n.fail("running statistics are outputs: this form is for training only", {{true, "export the model for inference"}});
+    n.fail("running statistics are outputs: this form is for training only",
+           {{true, "export the model for inference"}});
   bool training = n.opset >= 14 && n.intAttr("training_mode", 0);
   // spatial = 0 (before opset 9): statistics for each place, too
   bool perPlace = n.opset < 9 && !n.intAttr("spatial", 1);
@@ -24,7 +27,8 @@ ORTC_ONNX_OP("BatchNormalization", since(1, 6, 7, 9, 14, 15)) {
     for (Tensor t : {scale, bias, mean, var}) {
       if (t.rank() != 1) n.error("a statistic has rank {}; expected 1", t.rank());
       Size c = x.rank() > 1 ? n.size(x, 1) : n.size(1), have = n.size(t, 0);
-      if (c.constant() && have.constant() && *c.constant() != *have.constant()) n.error("a statistic has {} elements for {} channels", *have.constant(), *c.constant());
+      if (c.constant() && have.constant() && *c.constant() != *have.constant())
+        n.error("a statistic has {} elements for {} channels", *have.constant(), *c.constant());
     }
   // Statistics may be of a wider type than X.
   DType type = wideType(mean.dtype);
@@ -34,17 +38,23 @@ ORTC_ONNX_OP("BatchNormalization", since(1, 6, 7, 9, 14, 15)) {
     for (int64_t d = 0; d < x.rank(); ++d)
       if (d != 1) axes.push_back(d);
     Tensor wide = n.castTo(x, type), centre = meanOver(n, wide, axes);
-    Tensor spread = meanOver(n, n.map(wide, centre, [](Scalar a, Scalar b) { return (a - b) * (a - b); }), axes);
-    Tensor currentMean = n.reshape(centre, n.sizes(mean)), currentVar = n.reshape(spread, n.sizes(var));
+    Tensor spread = meanOver(
+        n, n.map(wide, centre, [](Scalar a, Scalar b) { return (a - b) * (a - b); }), axes);
+    Tensor currentMean = n.reshape(centre, n.sizes(mean)),
+           currentVar = n.reshape(spread, n.sizes(var));
     auto running = [&](Tensor old, Tensor current, DType to) {
-      return n.castTo(n.map(old, current, [&](Scalar a, Scalar b) { return a * momentum + b * (1 - momentum); }), to);
+      return n.castTo(n.map(old, current,
+                            [&](Scalar a, Scalar b) { return a * momentum + b * (1 - momentum); }),
+                      to);
     };
     n.output(1, running(m, currentMean, mean.dtype));
     n.output(2, running(v, currentVar, var.dtype));
     m = currentMean, v = currentVar;
   }
-  Tensor factor = n.map(n.castTo(scale, type), v, [&](Scalar s, Scalar variance) { return s / sqrt(variance + epsilon); });
-  Tensor offset = n.map({n.castTo(bias, type), m, factor}, type, [](ArrayRef<Scalar> s) { return s[0] - s[1] * s[2]; });
+  Tensor factor = n.map(n.castTo(scale, type), v,
+                        [&](Scalar s, Scalar variance) { return s / sqrt(variance + epsilon); });
+  Tensor offset = n.map({n.castTo(bias, type), m, factor}, type,
+                        [](ArrayRef<Scalar> s) { return s[0] - s[1] * s[2]; });
   n.output(0, n.map({x, place(factor), place(offset)}, x.dtype, [&](ArrayRef<Scalar> s) {
     return n.cast(n.cast(s[0], type) * s[1] + s[2], x.dtype);
   }));
@@ -61,7 +71,8 @@ static Moments moments(NodeBuilder& n, Tensor x, ArrayRef<int64_t> axes, double 
   Tensor mean = meanOver(n, x, axes);
   Tensor squares = n.map(x, mean, [](Scalar v, Scalar m) { return (v - m) * (v - m); });
   Tensor sum = n.reduce(squares, axes, true, 0, [](Scalar c, Scalar v) { return c + v; });
-  Tensor inverse = n.map(sum, [&](Scalar s) { return 1.0 / sqrt(s / countOver(n, x, axes, x.dtype) + epsilon); });
+  Tensor inverse = n.map(
+      sum, [&](Scalar s) { return 1.0 / sqrt(s / countOver(n, x, axes, x.dtype) + epsilon); });
   return {mean, inverse};
 }
 
@@ -69,13 +80,15 @@ static Moments moments(NodeBuilder& n, Tensor x, ArrayRef<int64_t> axes, double 
 static DType stashType(NodeBuilder& n, DType x) {
   int64_t stash = n.intAttr("stash_type", 1);
   auto t = dtypeFromOnnx(stash);
-  if (!t || !floating.has(*t)) n.error("'stash_type' is {}, which is no floating-point type", stash);
+  if (!t || !floating.has(*t))
+    n.error("'stash_type' is {}, which is no floating-point type", stash);
   // f64 is not made narrower, and sums in f16 would not be worth their name
   return x == DType::F64 ? x : wideType(*t);
 }
 
 ORTC_ONNX_OP("LayerNormalization", since(17)) {
-  Tensor x = n.input(0, "X", floating), scale = n.input(1, "Scale", oneOf({x.dtype})), bias = n.optionalInput(2, "B", oneOf({x.dtype}));
+  Tensor x = n.input(0, "X", floating), scale = n.input(1, "Scale", oneOf({x.dtype})),
+         bias = n.optionalInput(2, "B", oneOf({x.dtype}));
   std::vector<int64_t> axes = axesFrom(n.axis(n.intAttr("axis", -1), x.rank()), x.rank());
   DType type = stashType(n, x.dtype);
   Tensor wide = n.castTo(x, type);
@@ -98,7 +111,8 @@ ORTC_ONNX_OP("RMSNormalization", since(23)) {
   Tensor wide = n.castTo(x, type);
   Tensor squares = n.map(wide, [](Scalar v) { return v * v; });
   Tensor sum = n.reduce(squares, axes, true, 0, [](Scalar c, Scalar v) { return c + v; });
-  Tensor inverse = n.map(sum, [&](Scalar s) { return 1.0 / sqrt(s / countOver(n, x, axes, type) + epsilon); });
+  Tensor inverse =
+      n.map(sum, [&](Scalar s) { return 1.0 / sqrt(s / countOver(n, x, axes, type) + epsilon); });
   n.output(0, n.map({x, inverse, scale}, scale.dtype, [&](ArrayRef<Scalar> s) {
     Scalar y = n.cast(n.cast(s[0], type) * s[1], x.dtype);
     return n.cast(y, scale.dtype) * s[2];
@@ -106,21 +120,27 @@ ORTC_ONNX_OP("RMSNormalization", since(23)) {
 }
 
 ORTC_ONNX_OP("InstanceNormalization", since(1, 6, 22)) {
-  Tensor x = n.input(0, "input", floating), scale = n.input(1, "scale", oneOf({x.dtype})), bias = n.input(2, "B", oneOf({x.dtype}));
+  Tensor x = n.input(0, "input", floating), scale = n.input(1, "scale", oneOf({x.dtype})),
+         bias = n.input(2, "B", oneOf({x.dtype}));
   if (x.rank() < 3) n.error("the input has rank {}; expected at least 3", x.rank());
   DType type = wideType(x.dtype);
   Moments m = moments(n, n.castTo(x, type), axesFrom(2, x.rank()), n.floatAttr("epsilon", 1e-5));
-  n.output(0, n.map({x, m.mean, m.inverseDeviation, alongChannels(n, scale, x.rank()), alongChannels(n, bias, x.rank())}, x.dtype,
-                    [&](ArrayRef<Scalar> s) { return n.cast((n.cast(s[0], type) - s[1]) * s[2], x.dtype) * s[3] + s[4]; }));
+  n.output(0, n.map({x, m.mean, m.inverseDeviation, alongChannels(n, scale, x.rank()),
+                     alongChannels(n, bias, x.rank())},
+                    x.dtype, [&](ArrayRef<Scalar> s) {
+                      return n.cast((n.cast(s[0], type) - s[1]) * s[2], x.dtype) * s[3] + s[4];
+                    }));
 }
 
 // Scale and bias were one per group in opset 18, and are one per channel since 21.
 ORTC_ONNX_OP("GroupNormalization", since(18, 21)) {
-  Tensor x = n.input(0, "X", floating), scale = n.input(1, "scale", oneOf({x.dtype})), bias = n.input(2, "bias", oneOf({x.dtype}));
+  Tensor x = n.input(0, "X", floating), scale = n.input(1, "scale", oneOf({x.dtype})),
+         bias = n.input(2, "bias", oneOf({x.dtype}));
   if (x.rank() < 2) n.error("the input has rank {}; expected at least 2", x.rank());
   int64_t groups = n.intAttr("num_groups");
   std::vector<Size> in = n.sizes(x), split{in[0], n.size(groups), in[1] / n.size(groups)};
-  if (groups < 1 || (in[1].constant() && *in[1].constant() % groups)) n.error("'num_groups' is {}, which does not divide the channels", groups);
+  if (groups < 1 || (in[1].constant() && *in[1].constant() % groups))
+    n.error("'num_groups' is {}, which does not divide the channels", groups);
   split.insert(split.end(), in.begin() + 2, in.end());
   int64_t rank = split.size();
   DType type = n.opset >= 21 ? stashType(n, x.dtype) : wideType(x.dtype);
@@ -133,7 +153,9 @@ ORTC_ONNX_OP("GroupNormalization", since(18, 21)) {
     return n.reshape(t, shape);
   };
   Tensor y = n.map({grouped, m.mean, m.inverseDeviation, place(scale), place(bias)}, x.dtype,
-                   [&](ArrayRef<Scalar> s) { return n.cast((n.cast(s[0], type) - s[1]) * s[2], x.dtype) * s[3] + s[4]; });
+                   [&](ArrayRef<Scalar> s) {
+                     return n.cast((n.cast(s[0], type) - s[1]) * s[2], x.dtype) * s[3] + s[4];
+                   });
   n.output(0, n.reshape(y, in));
 }
 
@@ -141,10 +163,12 @@ ORTC_ONNX_OP("MeanVarianceNormalization", since(9, 13)) {
   Tensor x = n.input(0, "X", floating);
   std::vector<int64_t> axes = n.axes(n.intsAttr("axes", std::vector<int64_t>{0, 2, 3}), x.rank());
   n.output(0, throughWide(n, x, [&](Tensor w) {
-    Tensor mean = meanOver(n, w, axes);
-    Tensor variance = meanOver(n, n.map(w, mean, [](Scalar v, Scalar c) { return (v - c) * (v - c); }), axes);
-    return n.map({w, mean, variance}, w.dtype, [](ArrayRef<Scalar> s) { return (s[0] - s[1]) / (sqrt(s[2]) + 1e-9); });
-  }));
+             Tensor mean = meanOver(n, w, axes);
+             Tensor variance = meanOver(
+                 n, n.map(w, mean, [](Scalar v, Scalar c) { return (v - c) * (v - c); }), axes);
+             return n.map({w, mean, variance}, w.dtype,
+                          [](ArrayRef<Scalar> s) { return (s[0] - s[1]) / (sqrt(s[2]) + 1e-9); });
+           }));
 }
 
 // x / (sum |x|^p)^(1/p) along an axis; where the norm is 0 the result is 0.
@@ -153,35 +177,42 @@ ORTC_ONNX_OP("LpNormalization", since(1, 22)) {
   int64_t p = n.intAttr("p", 2), axis = n.axis(n.intAttr("axis", -1), x.rank());
   if (p != 1 && p != 2) n.error("'p' is {}; expected 1 or 2", p);
   n.output(0, throughWide(n, x, [&](Tensor w) {
-    Tensor sum = n.reduce(w, axis, true, 0, [&](Scalar c, Scalar v) { return c + (p == 1 ? abs(v) : v * v); });
-    return n.map(w, sum, [&](Scalar v, Scalar s) {
-      Scalar length = p == 1 ? s : sqrt(s);
-      return select(equal(length, 0.0), 0.0, v / length);
-    });
-  }));
+             Tensor sum = n.reduce(w, axis, true, 0, [&](Scalar c, Scalar v) {
+               return c + (p == 1 ? abs(v) : v * v);
+             });
+             return n.map(w, sum, [&](Scalar v, Scalar s) {
+               Scalar length = p == 1 ? s : sqrt(s);
+               return select(equal(length, 0.0), 0.0, v / length);
+             });
+           }));
 }
 
 // x / (bias + alpha / size * (sum of squares over `size` neighbouring channels))^beta
 ORTC_ONNX_OP("LRN", since(1, 13)) {
   Tensor x = n.input(0, "X", floating);
   if (x.rank() < 2) n.error("the input has rank {}; expected at least 2", x.rank());
-  double alpha = n.floatAttr("alpha", 0.0001), beta = n.floatAttr("beta", 0.75), bias = n.floatAttr("bias", 1.0);
+  double alpha = n.floatAttr("alpha", 0.0001), beta = n.floatAttr("beta", 0.75),
+         bias = n.floatAttr("bias", 1.0);
   int64_t size = n.intAttr("size");
   if (size < 1) n.error("'size' is {}", size);
   int64_t before = (size - 1) / 2;
   DType type = wideType(x.dtype);
   Size channels = n.size(x, 1);
-  Tensor sum = n.generateReduce(n.sizes(x), n.size(size), type, 0, [&](ArrayRef<Scalar> i, Scalar carried) {
-    SmallVector<Scalar> at(i.drop_back());
-    at[1] = i[1] + i.back() - static_cast<double>(before);
-    Scalar inside = bitAnd(at[1] >= 0.0, at[1] < n.index(channels));
-    Scalar v = n.cast(n.atOr(x, at, inside, 0), type);
-    return carried + v * v;
-  });
+  Tensor sum =
+      n.generateReduce(n.sizes(x), n.size(size), type, 0, [&](ArrayRef<Scalar> i, Scalar carried) {
+        SmallVector<Scalar> at(i.drop_back());
+        at[1] = i[1] + i.back() - static_cast<double>(before);
+        Scalar inside = bitAnd(at[1] >= 0.0, at[1] < n.index(channels));
+        Scalar v = n.cast(n.atOr(x, at, inside, 0), type);
+        return carried + v * v;
+      });
   n.output(0, n.map(x, sum, [&](Scalar v, Scalar s) {
     Scalar base = s * (alpha / static_cast<double>(size)) + bias;
     // x^(3/4) is two square roots
-    Scalar power = beta == 0.75 ? sqrt(base) * sqrt(sqrt(base)) : beta == 0.5 ? sqrt(base) : beta == 1 ? base : pow(base, beta);
+    Scalar power = beta == 0.75  ? sqrt(base) * sqrt(sqrt(base))
+                   : beta == 0.5 ? sqrt(base)
+                   : beta == 1   ? base
+                                 : pow(base, beta);
     return n.cast(n.cast(v, type) / power, x.dtype);
   }));
 }

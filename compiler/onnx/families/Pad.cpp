@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pad: more (or, with negative pads, fewer) elements at the ends of each dim, constant or taken from the tensor.
+// Pad: more (or, with negative pads, fewer) elements at the ends of each dim, constant or taken
+// from the tensor.
 #include "compiler/onnx/families/Common.h"
 
 using namespace mlir;
@@ -16,22 +17,27 @@ static Scalar source(NodeBuilder& n, StringRef mode, Scalar i, Size extent) {
   return min(at, period - at);
 }
 
-static void pad(NodeBuilder& n, Tensor x, ArrayRef<Size> begin, ArrayRef<Size> end, StringRef mode, Tensor value, double literal) {
+static void pad(NodeBuilder& n, Tensor x, ArrayRef<Size> begin, ArrayRef<Size> end, StringRef mode,
+                Tensor value, double literal) {
   std::vector<Size> in = n.sizes(x), out;
   int64_t rank = x.rank();
   bool cropsOnly = true;
   for (int64_t d = 0; d < rank; ++d) {
     out.push_back(in[d] + begin[d] + end[d]);
-    if (out.back().constant() && *out.back().constant() < 0) n.error("dim {} of {} elements cannot lose {}", d, *in[d].constant(), *in[d].constant() - *out.back().constant());
+    if (out.back().constant() && *out.back().constant() < 0)
+      n.error("dim {} of {} elements cannot lose {}", d, *in[d].constant(),
+              *in[d].constant() - *out.back().constant());
     cropsOnly &= indexRange(begin[d].v).second <= 0 && indexRange(end[d].v).second <= 0;
   }
   if (cropsOnly) {
     std::vector<Size> starts;
-    for (Size b : begin) starts.push_back(n.size(0) - b);
+    for (Size b : begin)
+      starts.push_back(n.size(0) - b);
     return n.output(0, n.slice(x, starts, out));
   }
   if (mode != "constant") {
-    // what is repeated is the tensor after the crop of the other end; with both ends growing that is the tensor
+    // what is repeated is the tensor after the crop of the other end; with both ends growing that
+    // is the tensor
     return n.output(0, n.generate(out, x.dtype, [&](ArrayRef<Scalar> o) {
       SmallVector<Scalar> i(o);
       for (int64_t d = 0; d < rank; ++d) {
@@ -58,40 +64,49 @@ static void pad(NodeBuilder& n, Tensor x, ArrayRef<Size> begin, ArrayRef<Size> e
   }));
 }
 
-// Attributes before opset 11 ('paddings' in opset 1); axes since 18; mode wrap since 19.
+// Attributes before opset 11 ('paddings' in opset 1); axes since 18; mode wrap since 19, but
+// exporters write it before, too.
 ORTC_ONNX_OP("Pad", since(1, 2, 11, 13, 18, 19, 21, 23, 24, 25)) {
   Tensor x = n.input(0, "data"), value;
   std::string mode = n.stringAttr("mode", "constant");
-  if (mode != "constant" && mode != "reflect" && mode != "edge" && (mode != "wrap" || n.opset < 19))
-    n.error("'mode' is '{}'; expected constant, reflect or edge{}", mode, n.opset < 19 ? "" : ", or wrap");
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
+    n.error("'mode' is '{}'; expected constant, reflect, edge or wrap", mode);
   std::vector<Size> pads;
   double literal = 0;
   std::vector<int64_t> axes = axesFrom(0, x.rank());
   std::vector<Size> axesAtRun;
   if (n.opset < 11) {
-    for (int64_t p : n.intsAttr(n.opset < 2 ? "paddings" : "pads")) pads.push_back(n.size(p));
+    for (int64_t p : n.intsAttr(n.opset < 2 ? "paddings" : "pads"))
+      pads.push_back(n.size(p));
     literal = n.floatAttr("value", 0.0);
   } else {
     pads = n.asSizes(n.input(1, "pads", indexInteger), "pads");
     value = n.optionalInput(2, "constant_value", oneOf({x.dtype}));
     if (n.opset >= 18)
       if (Tensor a = n.optionalInput(3, "axes", indexInteger)) {
-        if (auto known = n.constantInts(a)) axes = n.axes(*known, x.rank());
-        else axesAtRun = n.asSizes(a, "axes"), axes.resize(axesAtRun.size());
+        if (auto known = n.constantInts(a))
+          axes = n.axes(*known, x.rank());
+        else
+          axesAtRun = n.asSizes(a, "axes"), axes.resize(axesAtRun.size());
       }
   }
-  if (pads.size() != 2 * axes.size()) n.error("'pads' has {} values; expected {}", pads.size(), 2 * axes.size());
+  if (pads.size() != 2 * axes.size())
+    n.error("'pads' has {} values; expected {}", pads.size(), 2 * axes.size());
   std::vector<Size> begin(x.rank(), n.size(0)), end = begin;
   if (axesAtRun.empty())
-    for (auto [i, a] : llvm::enumerate(axes)) begin[a] = pads[i], end[a] = pads[axes.size() + i];
+    for (auto [i, a] : llvm::enumerate(axes))
+      begin[a] = pads[i], end[a] = pads[axes.size() + i];
   for (auto [i, a] : llvm::enumerate(axesAtRun))
     for (int64_t d = 0; d < x.rank(); ++d) {
-      Scalar here = bitOr(equal(n.index(a), static_cast<double>(d)), equal(n.index(a), static_cast<double>(d - x.rank())));
-      begin[d] = selectSize(n, here, pads[i], begin[d]), end[d] = selectSize(n, here, pads[axes.size() + i], end[d]);
+      Scalar here = bitOr(equal(n.index(a), static_cast<double>(d)),
+                          equal(n.index(a), static_cast<double>(d - x.rank())));
+      begin[d] = selectSize(n, here, pads[i], begin[d]),
+      end[d] = selectSize(n, here, pads[axes.size() + i], end[d]);
     }
   if (value) {
     value = n.reshape(value, {});
-    if (auto c = n.constantTensor(value); c && c->data && isFloat(x.dtype)) literal = c->getDouble(0), value = {};
+    if (auto c = n.constantTensor(value); c && c->data && isFloat(x.dtype))
+      literal = c->getDouble(0), value = {};
   } else if (mode == "constant" && !plainType.has(x.dtype)) {
     if (x.dtype != DType::String) n.error("complex numbers need 'constant_value'");
     HostTensor empty(n.typeOf(DType::String), {});
@@ -105,12 +120,14 @@ ORTC_ONNX_OP("CenterCropPad", since(18)) {
   Tensor x = n.input(0, "input_data", plainType);
   std::vector<Size> want = n.asSizes(n.input(1, "shape", indexInteger), "shape"), in = n.sizes(x);
   std::vector<int64_t> axes = n.axes(n.intsAttr("axes", axesFrom(0, x.rank())), x.rank());
-  if (axes.size() != want.size()) n.error("'shape' has {} values for {} axes", want.size(), axes.size());
+  if (axes.size() != want.size())
+    n.error("'shape' has {} values for {} axes", want.size(), axes.size());
   std::vector<Size> begin(x.rank(), n.size(0)), end = begin;
   for (auto [i, a] : llvm::enumerate(axes)) {
     // The odd element is cropped from, or added to, the end; a negative number of zeros crops.
     Size grow = want[i] - in[a], two = n.size(2);
-    Size half = selectSize(n, n.index(grow) < 0.0, n.size(0) - (n.size(0) - grow) / two, grow / two);
+    Size half =
+        selectSize(n, n.index(grow) < 0.0, n.size(0) - (n.size(0) - grow) / two, grow / two);
     begin[a] = half, end[a] = grow - half;
   }
   pad(n, x, begin, end, "constant", {}, 0);

@@ -23,17 +23,20 @@ static Pool readPool(NodeBuilder& n, TypeSet types) {
   std::vector<int64_t> kernel = n.intsAttr("kernel_shape");
   p.dims = readWindow(n, ArrayRef<Size>(p.in).drop_front(2), kernel);
   p.out = {p.in[0], p.in[1]};
-  for (auto [k, d] : llvm::zip(kernel, p.dims)) p.out.push_back(d.out), p.window.push_back(n.size(k));
+  for (auto [k, d] : llvm::zip(kernel, p.dims))
+    p.out.push_back(d.out), p.window.push_back(n.size(k));
   return p;
 }
 
-/// The element of x under place `i` (output indices, then window indices), and whether there is one; `inside` has no
-/// value when windows never reach outside.
-static SmallVector<Scalar> elementUnder(NodeBuilder& n, const Pool& p, ArrayRef<Scalar> i, Scalar& inside) {
+/// The element of x under place `i` (output indices, then window indices), and whether there is
+/// one; `inside` has no value when windows never reach outside.
+static SmallVector<Scalar> elementUnder(NodeBuilder& n, const Pool& p, ArrayRef<Scalar> i,
+                                        Scalar& inside) {
   SmallVector<Scalar> at{i[0], i[1]};
   for (auto [s, d] : llvm::enumerate(p.dims)) {
     Scalar o = i[s + 2], k = i[p.out.size() + s];
-    Scalar v = (d.stride == 1 ? o : o * static_cast<double>(d.stride)) + (d.dilation == 1 ? k : k * static_cast<double>(d.dilation));
+    Scalar v = (d.stride == 1 ? o : o * static_cast<double>(d.stride)) +
+               (d.dilation == 1 ? k : k * static_cast<double>(d.dilation));
     if (!d.padBegin.is(0)) v = v - n.index(d.padBegin);
     at.push_back(v);
     if (!d.padded) continue;
@@ -45,7 +48,8 @@ static SmallVector<Scalar> elementUnder(NodeBuilder& n, const Pool& p, ArrayRef<
 }
 
 /// Folds each window; `body` sees the elements that exist.
-static Tensor foldWindows(NodeBuilder& n, const Pool& p, DType type, double init, llvm::function_ref<Scalar(Scalar carried, Scalar element)> body) {
+static Tensor foldWindows(NodeBuilder& n, const Pool& p, DType type, double init,
+                          llvm::function_ref<Scalar(Scalar carried, Scalar element)> body) {
   return n.generateReduce(p.out, p.window, type, init, [&](ArrayRef<Scalar> i, Scalar carried) {
     Scalar inside;
     SmallVector<Scalar> at = elementUnder(n, p, i, inside);
@@ -59,30 +63,33 @@ ORTC_ONNX_OP("MaxPool", since(1, 8, 10, 11, 12, 22)) {
   Tensor y = foldWindows(n, p, p.x.dtype, -INFINITY, [](Scalar c, Scalar v) { return max(c, v); });
   n.output(0, y);
   if (!n.wantsOutput(1)) return;
-  // Where the largest element is: its place in the flattened input, or with columns outermost in each image.
+  // Where the largest element is: its place in the flattened input, or with columns outermost in
+  // each image.
   bool columns = n.intAttr("storage_order", 0) != 0;
   size_t rank = p.in.size();
-  Tensor at = n.generateReduce(p.out, p.window, DType::I64, -1, [&](ArrayRef<Scalar> i, Scalar carried) {
-    Scalar inside;
-    SmallVector<Scalar> from = elementUnder(n, p, i, inside);
-    auto compare = [&] {
-      Scalar best = n.at(y, i.take_front(rank)), flat = from[0] * n.index(p.in[1]) + from[1];
-      for (size_t k = 2; k < rank; ++k) {
-        size_t d = columns ? rank + 1 - k : k;
-        flat = flat * n.index(p.in[d]) + from[d];
-      }
-      Scalar first = bitAnd(equal(n.at(p.x, from), best), carried < 0.0);
-      return select(first, n.fromIndex(flat, DType::I64), carried);
-    };
-    return inside.v ? n.ifElse(inside, compare, [&] { return carried; }) : compare();
-  });
+  Tensor at =
+      n.generateReduce(p.out, p.window, DType::I64, -1, [&](ArrayRef<Scalar> i, Scalar carried) {
+        Scalar inside;
+        SmallVector<Scalar> from = elementUnder(n, p, i, inside);
+        auto compare = [&] {
+          Scalar best = n.at(y, i.take_front(rank)), flat = from[0] * n.index(p.in[1]) + from[1];
+          for (size_t k = 2; k < rank; ++k) {
+            size_t d = columns ? rank + 1 - k : k;
+            flat = flat * n.index(p.in[d]) + from[d];
+          }
+          Scalar first = bitAnd(equal(n.at(p.x, from), best), carried < 0.0);
+          return select(first, n.fromIndex(flat, DType::I64), carried);
+        };
+        return inside.v ? n.ifElse(inside, compare, [&] { return carried; }) : compare();
+      });
   n.output(1, at);
 }
 
 /// How many elements of its window an output has, along one dim.
 static Scalar tapCount(NodeBuilder& n, const WindowDim& d, Size in, Scalar o, bool withPads) {
   Scalar start = o * static_cast<double>(d.stride) - n.index(d.padBegin);
-  Scalar limit = n.index(withPads ? in + d.padEnd : in); // the padded image is what a window is cut off at
+  Scalar limit =
+      n.index(withPads ? in + d.padEnd : in); // the padded image is what a window is cut off at
   auto taps = [&](Scalar span) { // places start + t * dilation that lie before start + span
     if (d.dilation == 1) return span;
     return (span + static_cast<double>(d.dilation - 1)) / static_cast<double>(d.dilation);
@@ -101,14 +108,16 @@ ORTC_ONNX_OP("AveragePool", since(1, 7, 10, 11, 19, 22)) {
   bool constant = true; // all windows have equally many elements
   for (auto [d, in] : llvm::zip(p.dims, ArrayRef<Size>(p.in).drop_front(2))) {
     all *= static_cast<double>(d.kernel);
-    Size reach = (d.out - n.size(1)) * n.size(d.stride) + n.size(d.extent()) - d.padBegin - in - d.padEnd;
+    Size reach =
+        (d.out - n.size(1)) * n.size(d.stride) + n.size(d.extent()) - d.padBegin - in - d.padEnd;
     constant &= !d.padded || (withPads && indexRange(reach.v).second <= 0);
   }
   n.output(0, n.map(sum, p.x.dtype, [&](Scalar s) {
     if (constant) return n.cast(s / all, p.x.dtype);
     Scalar count;
     for (auto [i, d] : llvm::enumerate(p.dims)) {
-      Scalar c = d.padded ? tapCount(n, d, p.in[i + 2], loopIndex(n, i + 2), withPads) : n.index(d.kernel);
+      Scalar c =
+          d.padded ? tapCount(n, d, p.in[i + 2], loopIndex(n, i + 2), withPads) : n.index(d.kernel);
       count = count.v ? count * c : c;
     }
     return n.cast(s / n.fromIndex(count, wide), p.x.dtype);
@@ -116,8 +125,12 @@ ORTC_ONNX_OP("AveragePool", since(1, 7, 10, 11, 19, 22)) {
 }
 
 /// |v|^p, and the p-th root
-static Scalar powerOf(Scalar v, double p) { return p == 1 ? abs(v) : p == 2 ? v * v : pow(abs(v), p); }
-static Scalar rootOf(Scalar v, double p) { return p == 1 ? v : p == 2 ? sqrt(v) : pow(v, 1 / p); }
+static Scalar powerOf(Scalar v, double p) {
+  return p == 1 ? abs(v) : p == 2 ? v * v : pow(abs(v), p);
+}
+static Scalar rootOf(Scalar v, double p) {
+  return p == 1 ? v : p == 2 ? sqrt(v) : pow(v, 1 / p);
+}
 
 /// p was a float in opset 1.
 static double norm(NodeBuilder& n) {
@@ -129,7 +142,8 @@ static double norm(NodeBuilder& n) {
 ORTC_ONNX_OP("LpPool", since(1, 2, 11, 18, 22)) {
   Pool p = readPool(n, floating);
   double order = norm(n);
-  Tensor sum = foldWindows(n, p, wideType(p.x.dtype), 0, [&](Scalar c, Scalar v) { return c + powerOf(v, order); });
+  Tensor sum = foldWindows(n, p, wideType(p.x.dtype), 0,
+                           [&](Scalar c, Scalar v) { return c + powerOf(v, order); });
   n.output(0, n.map(sum, p.x.dtype, [&](Scalar s) { return n.cast(rootOf(s, order), p.x.dtype); }));
 }
 
@@ -144,15 +158,17 @@ ORTC_ONNX_OP("GlobalAveragePool", since(1, 22)) {
 }
 ORTC_ONNX_OP("GlobalMaxPool", since(1, 22)) {
   Tensor x = n.input(0, "X", floating);
-  n.output(0, n.reduce(x, spatialAxes(n, x), true, -INFINITY, [](Scalar c, Scalar v) { return max(c, v); }));
+  n.output(0, n.reduce(x, spatialAxes(n, x), true, -INFINITY,
+                       [](Scalar c, Scalar v) { return max(c, v); }));
 }
 ORTC_ONNX_OP("GlobalLpPool", since(1, 2, 22)) {
   Tensor x = n.input(0, "X", floating);
   double p = norm(n);
   n.output(0, throughWide(n, x, [&](Tensor w) {
-    Tensor sum = n.reduce(w, spatialAxes(n, x), true, 0, [&](Scalar c, Scalar v) { return c + powerOf(v, p); });
-    return n.map(sum, [&](Scalar s) { return rootOf(s, p); });
-  }));
+             Tensor sum = n.reduce(w, spatialAxes(n, x), true, 0,
+                                   [&](Scalar c, Scalar v) { return c + powerOf(v, p); });
+             return n.map(sum, [&](Scalar s) { return rootOf(s, p); });
+           }));
 }
 
 } // namespace ortc::opdef

@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised numbers: to and from them, and products of them. Zero points are taken off as i32 before a product, and
-// nothing is taken off where they are known to be 0, so that the product sees 8-bit operands.
+// Quantised numbers: to and from them, and products of them. Zero points are taken off as i32
+// before a product, and nothing is taken off where they are known to be 0, so that the product sees
+// 8-bit operands.
 #include "compiler/onnx/families/Common.h"
 
 using namespace mlir;
 
 namespace ortc::opdef {
 
-static constexpr uint64_t bit(DType t) { return uint64_t(1) << static_cast<unsigned>(t); }
+static constexpr uint64_t bit(DType t) {
+  return uint64_t(1) << static_cast<unsigned>(t);
+}
 static const TypeSet eightBit{bit(DType::I8) | bit(DType::U8), "int8 or uint8"};
 
-/// A scale or zero point, so that it broadcasts to x: one for all, one per place on `axis`, or one per block of it.
-static Tensor placed(NodeBuilder& n, Tensor t, Tensor x, int64_t axis, int64_t block, StringRef name) {
+/// A scale or zero point, so that it broadcasts to x: one for all, one per place on `axis`, or one
+/// per block of it.
+static Tensor placed(NodeBuilder& n, Tensor t, Tensor x, int64_t axis, int64_t block,
+                     StringRef name) {
   if (t.rank() == 0) return t;
   if (t.rank() == 1 && n.size(t, 0).is(1)) return n.reshape(t, {});
   if (t.rank() == 1 && !block) {
     Size have = n.size(t, 0), want = n.size(x, axis);
     if (have.constant() && want.constant() && *have.constant() != *want.constant())
-      n.error("'{}' has {} values, but axis {} of the input is {}", name.str(), *have.constant(), axis, *want.constant());
+      n.error("'{}' has {} values, but axis {} of the input is {}", name.str(), *have.constant(),
+              axis, *want.constant());
     std::vector<Size> shape(x.rank(), n.size(1));
     shape[axis] = have;
     return n.reshape(t, shape);
   }
-  if (t.rank() != x.rank()) n.error("'{}' has rank {}; expected 0, 1 or {}", name.str(), t.rank(), x.rank());
+  if (t.rank() != x.rank())
+    n.error("'{}' has rank {}; expected 0, 1 or {}", name.str(), t.rank(), x.rank());
   Size have = n.size(t, axis), want = n.size(x, axis);
   if (!block) {
     if (!have.constant() || !want.constant()) n.error("'block_size' is missing");
@@ -57,16 +64,22 @@ static Scalar quantized(NodeBuilder& n, Scalar v, Scalar zero, DType to) {
   return bitWidth(to) < 8 ? n.cast(n.cast(q, DType::I32), to) : n.cast(q, to);
 }
 
-static double largestF8(DType t) { return t == DType::F8E4M3FN ? 448 : t == DType::F8E4M3FNUZ ? 240 : 57344; }
+static double largestF8(DType t) {
+  return t == DType::F8E4M3FN ? 448 : t == DType::F8E4M3FNUZ ? 240 : 57344;
+}
 
 static void quantize(NodeBuilder& n) {
-  Tensor x = n.input(0, "x"), scale = n.input(1, "y_scale", floating), zero = n.optionalInput(2, "y_zero_point");
-  if (!floating.has(x.dtype) && x.dtype != DType::I32) n.error("input 'x' is {}; expected a floating-point type or int32", dtypeName(x.dtype));
+  Tensor x = n.input(0, "x"), scale = n.input(1, "y_scale", floating),
+         zero = n.optionalInput(2, "y_zero_point");
+  if (!floating.has(x.dtype) && x.dtype != DType::I32)
+    n.error("input 'x' is {}; expected a floating-point type or int32", dtypeName(x.dtype));
   DType to = zero ? zero.dtype : DType::U8;
   if (int64_t t = n.intAttr("output_dtype", 0)) {
     auto type = dtypeFromOnnx(t);
     if (!type) n.error("'output_dtype' is {}, which is no element type", t);
-    if (zero && *type != zero.dtype) n.error("'output_dtype' is {}, but the zero point is {}", dtypeName(*type), dtypeName(zero.dtype));
+    if (zero && *type != zero.dtype)
+      n.error("'output_dtype' is {}, but the zero point is {}", dtypeName(*type),
+              dtypeName(zero.dtype));
     to = *type;
   }
   DType type = scale.dtype;
@@ -88,16 +101,22 @@ static void quantize(NodeBuilder& n) {
   }));
 }
 
-ORTC_ONNX_OP("QuantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) { quantize(n); }
+ORTC_ONNX_OP("QuantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) {
+  quantize(n);
+}
 // The same with types that the standard took up later.
-ORTC_ONNX_OP_IN("com.microsoft", "QuantizeLinear", since(1)) { quantize(n); }
+ORTC_ONNX_OP_IN("com.microsoft", "QuantizeLinear", since(1)) {
+  quantize(n);
+}
 
 static void dequantize(NodeBuilder& n) {
-  Tensor x = n.input(0, "x", plainType), scale = n.input(1, "x_scale", floating), zero = n.optionalInput(2, "x_zero_point", oneOf({x.dtype}));
+  Tensor x = n.input(0, "x", plainType), scale = n.input(1, "x_scale", floating),
+         zero = n.optionalInput(2, "x_zero_point", oneOf({x.dtype}));
   DType to = scale.dtype;
   if (int64_t t = n.intAttr("output_dtype", 0)) {
     auto type = dtypeFromOnnx(t);
-    if (!type || !floating.has(*type)) n.error("'output_dtype' is {}, which is no floating-point type", t);
+    if (!type || !floating.has(*type))
+      n.error("'output_dtype' is {}, which is no floating-point type", t);
     to = *type;
   }
   int64_t axis = quantAxis(n, x), block = n.intAttr("block_size", 0);
@@ -105,7 +124,8 @@ static void dequantize(NodeBuilder& n) {
   if (zero)
     if (auto c = n.constantTensor(zero); c && isInteger(x.dtype)) {
       bool any = false;
-      for (int64_t i = 0; i < c->size() && !any; ++i) any = c->getInt(i) != 0;
+      for (int64_t i = 0; i < c->size() && !any; ++i)
+        any = c->getInt(i) != 0;
       if (!any) zero = {};
     }
   std::vector<Tensor> in{x, placed(n, scale, x, axis, block, "x_scale")};
@@ -125,8 +145,12 @@ static void dequantize(NodeBuilder& n) {
   }));
 }
 
-ORTC_ONNX_OP("DequantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) { dequantize(n); }
-ORTC_ONNX_OP_IN("com.microsoft", "DequantizeLinear", since(1)) { dequantize(n); }
+ORTC_ONNX_OP("DequantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) {
+  dequantize(n);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "DequantizeLinear", since(1)) {
+  dequantize(n);
+}
 
 // The scale and zero point of x itself; 0 is always representable.
 ORTC_ONNX_OP("DynamicQuantizeLinear", since(11)) {
@@ -139,8 +163,11 @@ ORTC_ONNX_OP("DynamicQuantizeLinear", since(11)) {
     Scalar range = (h - l) / 255.0;
     return select(equal(range, 0.0), 1.0, range); // all of x is 0
   });
-  Tensor zero = n.map(low, scale, DType::U8, [&](Scalar l, Scalar s) { return quantized(n, -l / s, {}, DType::U8); });
-  n.output(0, n.map({x, scale, zero}, DType::U8, [&](ArrayRef<Scalar> s) { return quantized(n, s[0] / s[1], s[2], DType::U8); }));
+  Tensor zero = n.map(low, scale, DType::U8,
+                      [&](Scalar l, Scalar s) { return quantized(n, -l / s, {}, DType::U8); });
+  n.output(0, n.map({x, scale, zero}, DType::U8, [&](ArrayRef<Scalar> s) {
+    return quantized(n, s[0] / s[1], s[2], DType::U8);
+  }));
   n.output(1, scale);
   n.output(2, zero);
 }
@@ -156,7 +183,8 @@ static bool isZero(NodeBuilder& n, Tensor t) {
 /// t - zero as i32, or t itself when there is nothing to take off.
 static Tensor shifted(NodeBuilder& n, Tensor t, Tensor zero) {
   if (isZero(n, zero)) return t;
-  return n.map(t, zero, DType::I32, [&](Scalar v, Scalar z) { return n.cast(v, DType::I32) - n.cast(z, DType::I32); });
+  return n.map(t, zero, DType::I32,
+               [&](Scalar v, Scalar z) { return n.cast(v, DType::I32) - n.cast(z, DType::I32); });
 }
 /// A parameter per row of a left operand, [M], as [M, 1].
 static Tensor perRow(NodeBuilder& n, Tensor t) {
@@ -164,16 +192,20 @@ static Tensor perRow(NodeBuilder& n, Tensor t) {
   if (n.size(t, 0).is(1)) return n.reshape(t, {});
   return n.reshape(t, {n.size(t, 0), n.size(1)});
 }
-static Tensor perColumn(NodeBuilder& n, Tensor t) { return t && t.rank() == 1 && n.size(t, 0).is(1) ? n.reshape(t, {}) : t; }
+static Tensor perColumn(NodeBuilder& n, Tensor t) {
+  return t && t.rank() == 1 && n.size(t, 0).is(1) ? n.reshape(t, {}) : t;
+}
 /// Both operands of a product of one type, when one of them was shifted.
 static Tensor productOf(NodeBuilder& n, Tensor a, Tensor b) {
-  if (a.dtype == DType::I32 || b.dtype == DType::I32) a = n.castTo(a, DType::I32), b = n.castTo(b, DType::I32);
+  if (a.dtype == DType::I32 || b.dtype == DType::I32)
+    a = n.castTo(a, DType::I32), b = n.castTo(b, DType::I32);
   return n.matmul(a, b, DType::I32);
 }
 
 ORTC_ONNX_OP("MatMulInteger", since(10)) {
   Tensor a = n.input(0, "A", eightBit), b = n.input(1, "B", eightBit);
-  Tensor az = n.optionalInput(2, "a_zero_point", oneOf({a.dtype})), bz = n.optionalInput(3, "b_zero_point", oneOf({b.dtype}));
+  Tensor az = n.optionalInput(2, "a_zero_point", oneOf({a.dtype})),
+         bz = n.optionalInput(3, "b_zero_point", oneOf({b.dtype}));
   n.output(0, productOf(n, shifted(n, a, perRow(n, az)), shifted(n, b, perColumn(n, bz))));
 }
 
@@ -185,21 +217,26 @@ static Tensor perOutput(NodeBuilder& n, Tensor t, int64_t rank) {
   shape[0] = n.size(t, 0);
   return n.reshape(t, shape);
 }
-static Tensor scalarOrSelf(NodeBuilder& n, Tensor t) { return t && t.rank() == 1 && n.size(t, 0).is(1) ? n.reshape(t, {}) : t; }
+static Tensor scalarOrSelf(NodeBuilder& n, Tensor t) {
+  return t && t.rank() == 1 && n.size(t, 0).is(1) ? n.reshape(t, {}) : t;
+}
 
 static Tensor integerConv(NodeBuilder& n, Tensor x, Tensor xz, Tensor w, Tensor wz) {
   Tensor a = shifted(n, x, scalarOrSelf(n, xz)), b = shifted(n, w, perOutput(n, wz, w.rank()));
-  if (a.dtype == DType::I32 || b.dtype == DType::I32) a = n.castTo(a, DType::I32), b = n.castTo(b, DType::I32);
+  if (a.dtype == DType::I32 || b.dtype == DType::I32)
+    a = n.castTo(a, DType::I32), b = n.castTo(b, DType::I32);
   return convolution(n, a, b, DType::I32);
 }
 
 ORTC_ONNX_OP("ConvInteger", since(10)) {
   Tensor x = n.input(0, "x", eightBit), w = n.input(1, "w", eightBit);
-  n.output(0, integerConv(n, x, n.optionalInput(2, "x_zero_point", oneOf({x.dtype})), w, n.optionalInput(3, "w_zero_point", oneOf({w.dtype}))));
+  n.output(0, integerConv(n, x, n.optionalInput(2, "x_zero_point", oneOf({x.dtype})), w,
+                          n.optionalInput(3, "w_zero_point", oneOf({w.dtype}))));
 }
 
 /// An accumulator times a_scale * b_scale / y_scale, rounded, plus the zero point, saturated.
-static Tensor requantized(NodeBuilder& n, Tensor acc, Tensor aScale, Tensor bScale, Tensor yScale, Tensor yZero) {
+static Tensor requantized(NodeBuilder& n, Tensor acc, Tensor aScale, Tensor bScale, Tensor yScale,
+                          Tensor yZero) {
   return n.map({acc, aScale, bScale, yScale, yZero}, yZero.dtype, [&](ArrayRef<Scalar> s) {
     auto f = [&](Scalar v) { return n.cast(v, DType::F32); };
     return quantized(n, f(s[0]) * (f(s[1]) * f(s[2]) / f(s[3])), s[4], yZero.dtype);
@@ -207,22 +244,30 @@ static Tensor requantized(NodeBuilder& n, Tensor acc, Tensor aScale, Tensor bSca
 }
 
 ORTC_ONNX_OP("QLinearMatMul", since(10, 21)) {
-  Tensor a = n.input(0, "a", eightBit), aScale = n.input(1, "a_scale", floating), az = n.input(2, "a_zero_point", oneOf({a.dtype}));
-  Tensor b = n.input(3, "b", eightBit), bScale = n.input(4, "b_scale", floating), bz = n.input(5, "b_zero_point", oneOf({b.dtype}));
+  Tensor a = n.input(0, "a", eightBit), aScale = n.input(1, "a_scale", floating),
+         az = n.input(2, "a_zero_point", oneOf({a.dtype}));
+  Tensor b = n.input(3, "b", eightBit), bScale = n.input(4, "b_scale", floating),
+         bz = n.input(5, "b_zero_point", oneOf({b.dtype}));
   Tensor yScale = n.input(6, "y_scale", floating), yz = n.input(7, "y_zero_point", eightBit);
   Tensor acc = productOf(n, shifted(n, a, perRow(n, az)), shifted(n, b, perColumn(n, bz)));
-  n.output(0, requantized(n, acc, perRow(n, aScale), perColumn(n, bScale), scalarOrSelf(n, yScale), scalarOrSelf(n, yz)));
+  n.output(0, requantized(n, acc, perRow(n, aScale), perColumn(n, bScale), scalarOrSelf(n, yScale),
+                          scalarOrSelf(n, yz)));
 }
 
 ORTC_ONNX_OP("QLinearConv", since(10)) {
-  Tensor x = n.input(0, "x", eightBit), xScale = n.input(1, "x_scale", floating), xz = n.input(2, "x_zero_point", oneOf({x.dtype}));
-  Tensor w = n.input(3, "w", eightBit), wScale = n.input(4, "w_scale", floating), wz = n.input(5, "w_zero_point", oneOf({w.dtype}));
-  Tensor yScale = n.input(6, "y_scale", floating), yz = n.input(7, "y_zero_point", eightBit), bias = n.optionalInput(8, "B", oneOf({DType::I32}));
+  Tensor x = n.input(0, "x", eightBit), xScale = n.input(1, "x_scale", floating),
+         xz = n.input(2, "x_zero_point", oneOf({x.dtype}));
+  Tensor w = n.input(3, "w", eightBit), wScale = n.input(4, "w_scale", floating),
+         wz = n.input(5, "w_zero_point", oneOf({w.dtype}));
+  Tensor yScale = n.input(6, "y_scale", floating), yz = n.input(7, "y_zero_point", eightBit),
+         bias = n.optionalInput(8, "B", oneOf({DType::I32}));
   Tensor acc = integerConv(n, x, xz, w, wz);
-  if (bias) acc = n.map(acc, alongChannels(n, bias, acc.rank()), [](Scalar v, Scalar s) { return v + s; });
+  if (bias)
+    acc = n.map(acc, alongChannels(n, bias, acc.rank()), [](Scalar v, Scalar s) { return v + s; });
   Tensor scale = scalarOrSelf(n, wScale);
   if (scale.rank() == 1) scale = alongChannels(n, scale, acc.rank());
-  n.output(0, requantized(n, acc, scalarOrSelf(n, xScale), scale, scalarOrSelf(n, yScale), scalarOrSelf(n, yz)));
+  n.output(0, requantized(n, acc, scalarOrSelf(n, xScale), scale, scalarOrSelf(n, yScale),
+                          scalarOrSelf(n, yz)));
 }
 
 } // namespace ortc::opdef

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU and RNN. What the inputs contribute is one matrix product over all steps; the loop over time carries the
-// hidden state and multiplies only that. A single step needs no loop.
+// LSTM, GRU and RNN. What the inputs contribute is one matrix product over all steps; the loop over
+// time carries the hidden state and multiplies only that. A single step needs no loop.
 #include "compiler/onnx/ControlFlow.h"
 #include "compiler/onnx/families/Common.h"
 
@@ -43,27 +43,37 @@ static Scalar apply(const Activation& f, double clip, Scalar v) {
   return max(v, 0.0) + log1p(exp(-abs(v))); // softplus
 }
 
-/// The functions of all directions. Those that take alpha or beta take the next of the list, or their default.
-static std::vector<Activation> readActivations(NodeBuilder& n, ArrayRef<StringRef> perDirection, int64_t directions) {
+/// The functions of all directions. Those that take alpha or beta take the next of the list, or
+/// their default.
+static std::vector<Activation> readActivations(NodeBuilder& n, ArrayRef<StringRef> perDirection,
+                                               int64_t directions) {
   struct Known {
     StringRef name;
     bool hasAlpha, hasBeta;
     double alpha, beta;
   };
-  static const Known known[] = {{"sigmoid", false, false, 0, 0}, {"tanh", false, false, 0, 0}, {"relu", false, false, 0, 0},
-                                {"affine", true, true, 1, 0}, {"leakyrelu", true, false, 0.01, 0}, {"thresholdedrelu", true, false, 1, 0},
-                                {"scaledtanh", true, true, 1, 1}, {"hardsigmoid", true, true, 0.2, 0.5}, {"elu", true, false, 1, 0},
-                                {"softsign", false, false, 0, 0}, {"softplus", false, false, 0, 0}};
+  static const Known known[] = {
+      {"sigmoid", false, false, 0, 0},     {"tanh", false, false, 0, 0},
+      {"relu", false, false, 0, 0},        {"affine", true, true, 1, 0},
+      {"leakyrelu", true, false, 0.01, 0}, {"thresholdedrelu", true, false, 1, 0},
+      {"scaledtanh", true, true, 1, 1},    {"hardsigmoid", true, true, 0.2, 0.5},
+      {"elu", true, false, 1, 0},          {"softsign", false, false, 0, 0},
+      {"softplus", false, false, 0, 0}};
   std::vector<std::string> defaults;
-  for (int64_t d = 0; d < directions; ++d) defaults.insert(defaults.end(), perDirection.begin(), perDirection.end());
+  for (int64_t d = 0; d < directions; ++d)
+    defaults.insert(defaults.end(), perDirection.begin(), perDirection.end());
   std::vector<std::string> names = n.stringsAttr("activations", defaults);
-  if (names.size() != defaults.size()) n.error("'activations' has {} names; expected {}", names.size(), defaults.size());
-  std::vector<float> alphas = n.floatsAttr("activation_alpha", std::vector<float>{}), betas = n.floatsAttr("activation_beta", std::vector<float>{});
+  if (names.size() != defaults.size())
+    n.error("'activations' has {} names; expected {}", names.size(), defaults.size());
+  std::vector<float> alphas = n.floatsAttr("activation_alpha", std::vector<float>{}),
+                     betas = n.floatsAttr("activation_beta", std::vector<float>{});
   std::vector<Activation> r;
   size_t nextAlpha = 0, nextBeta = 0;
   for (const std::string& name : names) {
-    const Known* k = llvm::find_if(known, [&](const Known& k) { return k.name == StringRef(name).lower(); });
-    if (k == std::end(known)) n.error("'activations' holds '{}', which is no activation function", name);
+    const Known* k =
+        llvm::find_if(known, [&](const Known& k) { return k.name == StringRef(name).lower(); });
+    if (k == std::end(known))
+      n.error("'activations' holds '{}', which is no activation function", name);
     Activation a{k->name.str(), k->alpha, k->beta};
     if (k->hasAlpha && nextAlpha < alphas.size()) a.alpha = alphas[nextAlpha++];
     if (k->hasBeta && nextBeta < betas.size()) a.beta = betas[nextBeta++];
@@ -77,17 +87,24 @@ static Recurrent readRecurrent(NodeBuilder& n, int64_t gates, ArrayRef<StringRef
   c.x = n.input(0, "X", floating);
   TypeSet same = oneOf({c.x.dtype});
   c.w = n.input(1, "W", same), c.r = n.input(2, "R", same), c.bias = n.optionalInput(3, "B", same);
-  c.lengths = n.optionalInput(4, "sequence_lens", indexInteger), c.initialH = n.optionalInput(5, "initial_h", same);
-  if (c.x.rank() != 3 || c.w.rank() != 3 || c.r.rank() != 3) n.error("'X', 'W' and 'R' have ranks {}, {} and {}; expected 3", c.x.rank(), c.w.rank(), c.r.rank());
+  c.lengths = n.optionalInput(4, "sequence_lens", indexInteger),
+  c.initialH = n.optionalInput(5, "initial_h", same);
+  if (c.x.rank() != 3 || c.w.rank() != 3 || c.r.rank() != 3)
+    n.error("'X', 'W' and 'R' have ranks {}, {} and {}; expected 3", c.x.rank(), c.w.rank(),
+            c.r.rank());
   std::string direction = n.stringAttr("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") n.error("'direction' is '{}'", direction);
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    n.error("'direction' is '{}'", direction);
   c.directions = direction == "bidirectional" ? 2 : 1, c.firstIsReverse = direction == "reverse";
   Size hidden = n.size(c.r, 2), wide = n.size(c.w, 1), have = n.size(c.w, 0);
   if (!hidden.constant()) n.error("the sizes of 'R' must be known while compiling");
   c.hidden = *hidden.constant();
-  if (n.intAttr("hidden_size", c.hidden) != c.hidden) n.error("'hidden_size' is {}, but 'R' is {}", n.intAttr("hidden_size"), n.typeText(c.r));
-  if (!wide.is(gates * c.hidden)) n.error("'W' is {}; expected {} rows", n.typeText(c.w), gates * c.hidden);
-  if (!have.is(c.directions)) n.error("'W' is {}, which does not fit direction '{}'", n.typeText(c.w), direction);
+  if (n.intAttr("hidden_size", c.hidden) != c.hidden)
+    n.error("'hidden_size' is {}, but 'R' is {}", n.intAttr("hidden_size"), n.typeText(c.r));
+  if (!wide.is(gates * c.hidden))
+    n.error("'W' is {}; expected {} rows", n.typeText(c.w), gates * c.hidden);
+  if (!have.is(c.directions))
+    n.error("'W' is {}, which does not fit direction '{}'", n.typeText(c.w), direction);
   c.layout = n.intAttr("layout", 0), c.clip = n.floatAttr("clip", 0.0);
   if (c.layout) {
     c.x = n.transpose(c.x, {1, 0, 2});
@@ -100,7 +117,8 @@ static Recurrent readRecurrent(NodeBuilder& n, int64_t gates, ArrayRef<StringRef
 
 /// t[d] of a tensor whose first dim is the direction.
 static Tensor ofDirection(NodeBuilder& n, Tensor t, int64_t d) {
-  std::vector<Size> sizes = n.sizes(t), starts(sizes.size(), n.size(0)), rest(sizes.begin() + 1, sizes.end());
+  std::vector<Size> sizes = n.sizes(t), starts(sizes.size(), n.size(0)),
+                    rest(sizes.begin() + 1, sizes.end());
   starts[0] = n.size(d), sizes[0] = n.size(1);
   return n.reshape(n.slice(t, starts, sizes), rest);
 }
@@ -127,9 +145,11 @@ struct DirectionResult {
 
 using Step = llvm::function_ref<std::vector<Tensor>(Tensor projected, ArrayRef<Tensor> states)>;
 
-/// Steps through time. `projected` is what the inputs contribute, [T, B, gates * H]; the first state is the output.
-/// With lengths, a sequence keeps its state beyond its end (in both directions), and its output is 0 there.
-static DirectionResult run(NodeBuilder& n, const Recurrent& c, Tensor projected, bool reverse, std::vector<Tensor> states, bool wantsY, Step step) {
+/// Steps through time. `projected` is what the inputs contribute, [T, B, gates * H]; the first
+/// state is the output. With lengths, a sequence keeps its state beyond its end (in both
+/// directions), and its output is 0 there.
+static DirectionResult run(NodeBuilder& n, const Recurrent& c, Tensor projected, bool reverse,
+                           std::vector<Tensor> states, bool wantsY, Step step) {
   OpBuilder& b = n.b;
   Location loc = n.loc;
   Size width = n.size(projected, 2), H = n.size(c.hidden);
@@ -137,14 +157,17 @@ static DirectionResult run(NodeBuilder& n, const Recurrent& c, Tensor projected,
   if (c.lengths) lengths = n.reshape(c.lengths, {c.batch, n.size(1)});
   /// One step at time t: new states, and the output.
   auto at = [&](Size t, ArrayRef<Tensor> old) {
-    Tensor now = n.reshape(n.slice(projected, {t, n.size(0), n.size(0)}, {n.size(1), c.batch, width}), {c.batch, width});
+    Tensor now =
+        n.reshape(n.slice(projected, {t, n.size(0), n.size(0)}, {n.size(1), c.batch, width}),
+                  {c.batch, width});
     std::vector<Tensor> next = step(now, old);
     Tensor y = next[0];
     if (lengths) {
       auto alive = [&](Scalar length) { return n.index(t) < n.toIndex(length); };
       y = n.map(y, lengths, [&](Scalar v, Scalar l) { return select(alive(l), v, 0.0); });
       for (auto [fresh, before] : llvm::zip(next, old))
-        fresh = n.map({fresh, before, lengths}, fresh.dtype, [&](ArrayRef<Scalar> s) { return select(alive(s[2]), s[0], s[1]); });
+        fresh = n.map({fresh, before, lengths}, fresh.dtype,
+                      [&](ArrayRef<Scalar> s) { return select(alive(s[2]), s[0], s[1]); });
     }
     return std::pair(next, y);
   };
@@ -155,7 +178,8 @@ static DirectionResult run(NodeBuilder& n, const Recurrent& c, Tensor projected,
   std::vector<Tensor> carried = states;
   if (wantsY) carried.push_back({n.empty({c.steps, c.batch, H}, c.x.elementType()), c.x.dtype});
   SmallVector<Value> inits = withSizes(b, carried);
-  Value zero = b.create<arith::ConstantIndexOp>(loc, 0), one = b.create<arith::ConstantIndexOp>(loc, 1);
+  Value zero = b.create<arith::ConstantIndexOp>(loc, 0),
+        one = b.create<arith::ConstantIndexOp>(loc, 1);
   auto loop = b.create<scf::ForOp>(loc, zero, sizeValue(b, loc, c.steps.v), one, inits);
   loop->setAttr("ortc.fixed_sizes", b.getUnitAttr());
   auto unpack = [&](ValueRange values) { // tensors, each followed by its free sizes
@@ -176,11 +200,14 @@ static DirectionResult run(NodeBuilder& n, const Recurrent& c, Tensor projected,
     auto [next, y] = at(t, ArrayRef<Tensor>(old).take_front(states.size()));
     if (wantsY) {
       Tensor row = n.reshape(y, {n.size(1), c.batch, H});
-      SmallVector<OpFoldResult> offsets{t.v, b.getIndexAttr(0), b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), c.batch.v, H.v},
-          strides(3, b.getIndexAttr(1));
-      next.push_back({b.create<tensor::InsertSliceOp>(loc, row.value, old.back().value, offsets, sizes, strides), y.dtype});
+      SmallVector<OpFoldResult> offsets{t.v, b.getIndexAttr(0), b.getIndexAttr(0)},
+          sizes{b.getIndexAttr(1), c.batch.v, H.v}, strides(3, b.getIndexAttr(1));
+      next.push_back({b.create<tensor::InsertSliceOp>(loc, row.value, old.back().value, offsets,
+                                                      sizes, strides),
+                      y.dtype});
     }
-    for (auto [t, init] : llvm::zip(next, carried)) t.value = castTo(b, loc, t.value, init.value.getType());
+    for (auto [t, init] : llvm::zip(next, carried))
+      t.value = castTo(b, loc, t.value, init.value.getType());
     b.create<scf::YieldOp>(loc, withSizes(b, next));
   }
   std::vector<Tensor> results = unpack(loop.getResults());
@@ -190,19 +217,22 @@ static DirectionResult run(NodeBuilder& n, const Recurrent& c, Tensor projected,
   return r;
 }
 
-/// Puts the directions' results together: Y [T, D, B, H], and each state [D, B, H] (layout 1: batch first).
+/// Puts the directions' results together: Y [T, D, B, H], and each state [D, B, H] (layout 1: batch
+/// first).
 static void outputs(NodeBuilder& n, const Recurrent& c, ArrayRef<DirectionResult> results) {
   Size H = n.size(c.hidden);
   if (n.wantsOutput(0)) {
     std::vector<Tensor> ys;
-    for (const DirectionResult& r : results) ys.push_back(n.reshape(r.y, {c.steps, n.size(1), c.batch, H}));
+    for (const DirectionResult& r : results)
+      ys.push_back(n.reshape(r.y, {c.steps, n.size(1), c.batch, H}));
     Tensor y = ys.size() == 1 ? ys[0] : n.concat(ys, 1);
     n.output(0, c.layout ? n.transpose(y, {2, 0, 1, 3}) : y);
   }
   for (size_t s = 0; s < results[0].states.size(); ++s) {
     if (!n.wantsOutput(1 + s)) continue;
     std::vector<Tensor> parts;
-    for (const DirectionResult& r : results) parts.push_back(n.reshape(r.states[s], {n.size(1), c.batch, H}));
+    for (const DirectionResult& r : results)
+      parts.push_back(n.reshape(r.states[s], {n.size(1), c.batch, H}));
     Tensor y = parts.size() == 1 ? parts[0] : n.concat(parts, 0);
     n.output(1 + s, c.layout ? n.transpose(y, {1, 0, 2}) : y);
   }
@@ -213,7 +243,9 @@ static Tensor project(NodeBuilder& n, const Recurrent& c, int64_t d, Tensor bias
   Tensor p = n.contract(c.x, ofDirection(n, c.w, d), "tbi,gi->tbg");
   return bias ? sum(n, p, bias) : p;
 }
-static bool isReverse(const Recurrent& c, int64_t d) { return d == 1 || c.firstIsReverse; }
+static bool isReverse(const Recurrent& c, int64_t d) {
+  return d == 1 || c.firstIsReverse;
+}
 
 ORTC_ONNX_OP("RNN", since(1, 7, 14, 22)) {
   Recurrent c = readRecurrent(n, 1, {"Tanh"});
@@ -224,10 +256,13 @@ ORTC_ONNX_OP("RNN", since(1, 7, 14, 22)) {
       Tensor b = ofDirection(n, c.bias, d);
       bias = sum(n, columns(n, b, 0, 1, c.hidden), columns(n, b, 1, 1, c.hidden));
     }
-    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d), {stateOf(n, c, c.initialH, d)}, n.wantsOutput(0),
+    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d),
+                          {stateOf(n, c, c.initialH, d)}, n.wantsOutput(0),
                           [&](Tensor p, ArrayRef<Tensor> s) -> std::vector<Tensor> {
                             Tensor h = n.contract(s[0], R, "bh,gh->bg");
-                            return {n.map(p, h, [&](Scalar v, Scalar w) { return apply(c.activations[d], c.clip, v + w); })};
+                            return {n.map(p, h, [&](Scalar v, Scalar w) {
+                              return apply(c.activations[d], c.clip, v + w);
+                            })};
                           }));
   }
   outputs(n, c, results);
@@ -247,7 +282,8 @@ ORTC_ONNX_OP("GRU", since(1, 3, 7, 14, 22)) {
     };
     if (c.bias) {
       Tensor b = ofDirection(n, c.bias, d);
-      Tensor gates = sum(n, columns(n, b, 0, 2, H), columns(n, b, 3, 2, H)), candidate = columns(n, b, 2, 1, H);
+      Tensor gates = sum(n, columns(n, b, 0, 2, H), columns(n, b, 3, 2, H)),
+             candidate = columns(n, b, 2, 1, H);
       recurrentBias = columns(n, b, 5, 1, H);
       if (!resetAfter) candidate = sum(n, candidate, recurrentBias);
       bias = n.concat({gates, candidate}, 0);
@@ -258,20 +294,24 @@ ORTC_ONNX_OP("GRU", since(1, 3, 7, 14, 22)) {
       auto gate = [&](Scalar v) { return apply(f, c.clip, v); };
       if (resetAfter) {
         Tensor all = n.contract(h, R, "bh,gh->bg");
-        zr = n.map(columns(n, p, 0, 2, H), columns(n, all, 0, 2, H), [&](Scalar v, Scalar w) { return gate(v + w); });
+        zr = n.map(columns(n, p, 0, 2, H), columns(n, all, 0, 2, H),
+                   [&](Scalar v, Scalar w) { return gate(v + w); });
         Tensor inner = columns(n, all, 2, 1, H);
         if (recurrentBias) inner = sum(n, inner, recurrentBias);
         candidate = n.map({columns(n, p, 2, 1, H), columns(n, zr, 1, 1, H), inner}, h.dtype,
                           [&](ArrayRef<Scalar> v) { return apply(g, c.clip, v[0] + v[1] * v[2]); });
       } else {
-        zr = n.map(columns(n, p, 0, 2, H), n.contract(h, Rzr, "bh,gh->bg"), [&](Scalar v, Scalar w) { return gate(v + w); });
+        zr = n.map(columns(n, p, 0, 2, H), n.contract(h, Rzr, "bh,gh->bg"),
+                   [&](Scalar v, Scalar w) { return gate(v + w); });
         Tensor reset = n.map(columns(n, zr, 1, 1, H), h, [](Scalar r, Scalar v) { return r * v; });
-        candidate = n.map(columns(n, p, 2, 1, H), n.contract(reset, Rh, "bh,gh->bg"), [&](Scalar v, Scalar w) { return apply(g, c.clip, v + w); });
+        candidate = n.map(columns(n, p, 2, 1, H), n.contract(reset, Rh, "bh,gh->bg"),
+                          [&](Scalar v, Scalar w) { return apply(g, c.clip, v + w); });
       }
       return {n.map({columns(n, zr, 0, 1, H), candidate, h}, h.dtype,
                     [](ArrayRef<Scalar> v) { return (1.0 - v[0]) * v[1] + v[0] * v[2]; })};
     };
-    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d), {stateOf(n, c, c.initialH, d)}, n.wantsOutput(0), step));
+    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d),
+                          {stateOf(n, c, c.initialH, d)}, n.wantsOutput(0), step));
   }
   outputs(n, c, results);
 }
@@ -280,13 +320,15 @@ ORTC_ONNX_OP("GRU", since(1, 3, 7, 14, 22)) {
 ORTC_ONNX_OP("LSTM", since(1, 7, 14, 22)) {
   Recurrent c = readRecurrent(n, 4, {"Sigmoid", "Tanh", "Tanh"});
   int64_t H = c.hidden;
-  Tensor initialC = n.optionalInput(6, "initial_c", oneOf({c.x.dtype})), peepholes = n.optionalInput(7, "P", oneOf({c.x.dtype}));
+  Tensor initialC = n.optionalInput(6, "initial_c", oneOf({c.x.dtype})),
+         peepholes = n.optionalInput(7, "P", oneOf({c.x.dtype}));
   if (c.layout && initialC) initialC = n.transpose(initialC, {1, 0, 2});
   bool coupled = n.intAttr("input_forget", 0) != 0;
   std::vector<DirectionResult> results;
   for (int64_t d = 0; d < c.directions; ++d) {
     const Activation *f = &c.activations[3 * d], *g = f + 1, *h = f + 2;
-    Tensor bias, R = ofDirection(n, c.r, d), P = peepholes ? ofDirection(n, peepholes, d) : Tensor();
+    Tensor bias, R = ofDirection(n, c.r, d),
+                 P = peepholes ? ofDirection(n, peepholes, d) : Tensor();
     if (c.bias) {
       Tensor b = ofDirection(n, c.bias, d);
       bias = sum(n, columns(n, b, 0, 4, H), columns(n, b, 4, 4, H));
@@ -309,7 +351,9 @@ ORTC_ONNX_OP("LSTM", since(1, 7, 14, 22)) {
       });
       return {hidden, cell};
     };
-    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d), {stateOf(n, c, c.initialH, d), stateOf(n, c, initialC, d)}, n.wantsOutput(0), step));
+    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d),
+                          {stateOf(n, c, c.initialH, d), stateOf(n, c, initialC, d)},
+                          n.wantsOutput(0), step));
   }
   outputs(n, c, results);
 }

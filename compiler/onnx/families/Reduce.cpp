@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over axes, and where the extremes are. The axes were an attribute before opset 18 (ReduceSum: 13).
+// Reductions over axes, and where the extremes are. The axes were an attribute before opset 18
+// (ReduceSum: 13).
 #include "compiler/onnx/families/Common.h"
 #include <cmath>
 
@@ -14,7 +15,8 @@ struct Reduction {
   RuntimeAxes atRun; ///< instead of `axes`
   bool keep = true;
   bool none = false; ///< an empty list of axes that means: nothing is reduced
-  std::vector<Size> window, kept; ///< extents that are folded and that remain (1 for the others), when atRun
+  std::vector<Size> window,
+      kept; ///< extents that are folded and that remain (1 for the others), when atRun
 };
 } // namespace
 
@@ -23,10 +25,12 @@ static Reduction readReduction(NodeBuilder& n, TypeSet types, int64_t axesAreInp
   r.x = n.input(0, "data", types);
   r.keep = n.intAttr("keepdims", 1) != 0;
   std::vector<int64_t> given;
-  if (n.opset < axesAreInputSince) given = n.intsAttr("axes", std::vector<int64_t>{});
+  if (n.opset < axesAreInputSince)
+    given = n.intsAttr("axes", std::vector<int64_t>{});
   else if (Tensor axes = n.optionalInput(1, "axes", indexInteger)) {
     auto known = n.constantInts(axes);
-    if (known) given = *known;
+    if (known)
+      given = *known;
     else if (!n.size(axes, 0).is(0)) {
       r.atRun = runtimeAxes(n, axes, r.x.rank(), "axes");
       for (auto [d, s] : llvm::enumerate(n.sizes(r.x))) {
@@ -45,12 +49,14 @@ static Reduction readReduction(NodeBuilder& n, TypeSet types, int64_t axesAreInp
 }
 
 /// Folds a tensor of x's shape; dims are kept as 1.
-static Tensor foldKeeping(NodeBuilder& n, const Reduction& r, Tensor w, double init, llvm::function_ref<Scalar(Scalar, Scalar)> body) {
+static Tensor foldKeeping(NodeBuilder& n, const Reduction& r, Tensor w, double init,
+                          llvm::function_ref<Scalar(Scalar, Scalar)> body) {
   if (!r.atRun) return n.reduce(w, r.axes, true, init, body);
   // each dim is either an output's or the window's; the other index is 0
   return n.generateReduce(r.kept, r.window, w.dtype, init, [&](ArrayRef<Scalar> i, Scalar carried) {
     SmallVector<Scalar> at;
-    for (int64_t d = 0; d < w.rank(); ++d) at.push_back(i[d] + i[w.rank() + d]);
+    for (int64_t d = 0; d < w.rank(); ++d)
+      at.push_back(i[d] + i[w.rank() + d]);
     return body(carried, n.at(w, at));
   });
 }
@@ -58,13 +64,15 @@ static Tensor foldKeeping(NodeBuilder& n, const Reduction& r, Tensor w, double i
 static Tensor dropped(NodeBuilder& n, const Reduction& r, Tensor y) {
   if (r.keep || r.none) return y;
   std::vector<Size> in = n.sizes(r.x), out;
-  if (r.atRun) out = withoutAxes(n, in, r.atRun);
+  if (r.atRun)
+    out = withoutAxes(n, in, r.atRun);
   else
     for (int64_t d = 0; d < r.x.rank(); ++d)
       if (!llvm::is_contained(r.axes, d)) out.push_back(in[d]);
   return n.reshape(y, out);
 }
-static Tensor foldPlain(NodeBuilder& n, const Reduction& r, Tensor w, double init, llvm::function_ref<Scalar(Scalar, Scalar)> body) {
+static Tensor foldPlain(NodeBuilder& n, const Reduction& r, Tensor w, double init,
+                        llvm::function_ref<Scalar(Scalar, Scalar)> body) {
   if (r.none) return w;
   if (!r.atRun) return n.reduce(w, r.axes, r.keep, init, body);
   return dropped(n, r, foldKeeping(n, r, w, init, body));
@@ -75,24 +83,33 @@ static Scalar countOf(NodeBuilder& n, const Reduction& r, DType type) {
   return n.fromIndex(n.index(product(n, r.window)), type);
 }
 
-/// Folds with `body` from `init`; narrow floats in f32. Each element is first mapped by `before`, the result by `after`.
-static Tensor fold(NodeBuilder& n, const Reduction& r, double init, llvm::function_ref<Scalar(Scalar, Scalar)> body,
-                   llvm::function_ref<Scalar(Scalar)> before = nullptr, llvm::function_ref<Scalar(Scalar)> after = nullptr) {
+/// Folds with `body` from `init`; narrow floats in f32. Each element is first mapped by `before`,
+/// the result by `after`.
+static Tensor fold(NodeBuilder& n, const Reduction& r, double init,
+                   llvm::function_ref<Scalar(Scalar, Scalar)> body,
+                   llvm::function_ref<Scalar(Scalar)> before = nullptr,
+                   llvm::function_ref<Scalar(Scalar)> after = nullptr) {
   return throughWide(n, r.x, [&](Tensor w) {
     Tensor y = w;
-    if (!r.none) y = foldPlain(n, r, w, init, [&](Scalar c, Scalar v) { return body(c, before ? before(v) : v); });
-    else if (before) y = n.map(w, before);
+    if (!r.none)
+      y = foldPlain(n, r, w, init,
+                    [&](Scalar c, Scalar v) { return body(c, before ? before(v) : v); });
+    else if (before)
+      y = n.map(w, before);
     return after ? n.map(y, after) : y;
   });
 }
-static Scalar add(Scalar c, Scalar v) { return c + v; }
+static Scalar add(Scalar c, Scalar v) {
+  return c + v;
+}
 /// sqrt or log of an integer goes through f64.
 static Scalar inFloat(NodeBuilder& n, Scalar v, DType type, llvm::function_ref<Scalar(Scalar)> f) {
   if (isa<FloatType>(v.type())) return f(v);
   return n.cast(f(n.cast(v, DType::F64)), type);
 }
 
-static const TypeSet numericOrBool{numeric.bits | uint64_t(1) << static_cast<unsigned>(DType::Bool), "a numeric type or bool"};
+static const TypeSet numericOrBool{numeric.bits | uint64_t(1) << static_cast<unsigned>(DType::Bool),
+                                   "a numeric type or bool"};
 
 ORTC_ONNX_OP("ReduceSum", since(1, 11, 13)) {
   n.output(0, fold(n, readReduction(n, numeric, 13), 0, add));
@@ -100,7 +117,8 @@ ORTC_ONNX_OP("ReduceSum", since(1, 11, 13)) {
 ORTC_ONNX_OP("ReduceMean", since(1, 11, 13, 18)) {
   Reduction r = readReduction(n, numeric);
   DType type = wideType(r.x.dtype);
-  n.output(0, fold(n, r, 0, add, nullptr, [&](Scalar s) { return r.none ? s : s / countOf(n, r, type); }));
+  n.output(0, fold(n, r, 0, add, nullptr,
+                   [&](Scalar s) { return r.none ? s : s / countOf(n, r, type); }));
 }
 ORTC_ONNX_OP("ReduceProd", since(1, 11, 13, 18)) {
   n.output(0, fold(n, readReduction(n, numeric), 1, [](Scalar c, Scalar v) { return c * v; }));
@@ -116,17 +134,23 @@ ORTC_ONNX_OP("ReduceMin", since(1, 11, 12, 13, 18, 20)) {
 ORTC_ONNX_OP("ReduceL1", since(1, 11, 13, 18)) {
   n.output(0, fold(n, readReduction(n, numeric), 0, add, [](Scalar v) { return abs(v); }));
 }
-static Scalar square(Scalar v) { return v * v; }
+static Scalar square(Scalar v) {
+  return v * v;
+}
 ORTC_ONNX_OP("ReduceL2", since(1, 11, 13, 18)) {
   Reduction r = readReduction(n, numeric);
-  n.output(0, fold(n, r, 0, add, square, [&](Scalar s) { return inFloat(n, s, r.x.dtype, [](Scalar v) { return sqrt(v); }); }));
+  n.output(0, fold(n, r, 0, add, square, [&](Scalar s) {
+             return inFloat(n, s, r.x.dtype, [](Scalar v) { return sqrt(v); });
+           }));
 }
 ORTC_ONNX_OP("ReduceSumSquare", since(1, 11, 13, 18)) {
   n.output(0, fold(n, readReduction(n, numeric), 0, add, square));
 }
 ORTC_ONNX_OP("ReduceLogSum", since(1, 11, 13, 18, 28)) {
   Reduction r = readReduction(n, numeric);
-  n.output(0, fold(n, r, 0, add, nullptr, [&](Scalar s) { return inFloat(n, s, r.x.dtype, [](Scalar v) { return log(v); }); }));
+  n.output(0, fold(n, r, 0, add, nullptr, [&](Scalar s) {
+             return inFloat(n, s, r.x.dtype, [](Scalar v) { return log(v); });
+           }));
 }
 // max + log(sum(exp(x - max))): exp cannot overflow
 ORTC_ONNX_OP("ReduceLogSumExp", since(1, 11, 13, 18, 28)) {
@@ -148,22 +172,29 @@ static void argExtreme(NodeBuilder& n, bool largest) {
   Tensor x = n.input(0, "data", numeric);
   int64_t axis = n.axis(n.intAttr("axis", 0), x.rank());
   bool keep = n.intAttr("keepdims", 1) != 0, last = n.intAttr("select_last_index", 0) != 0;
-  Tensor top = n.reduce(x, axis, true, largest ? -INFINITY : INFINITY, [&](Scalar c, Scalar v) { return largest ? max(c, v) : min(c, v); });
+  Tensor top = n.reduce(x, axis, true, largest ? -INFINITY : INFINITY,
+                        [&](Scalar c, Scalar v) { return largest ? max(c, v) : min(c, v); });
   std::vector<Size> outer = n.sizes(top), kept = outer;
   kept.erase(kept.begin() + axis);
-  Tensor at = n.generateReduce(outer, n.size(x, axis), DType::I64, last ? 0 : INFINITY, [&](ArrayRef<Scalar> i, Scalar carried) {
-    SmallVector<Scalar> place(i.drop_back());
-    place[axis] = i.back();
-    Scalar v = n.at(x, place), best = n.at(top, i.drop_back());
-    // a NaN is the extreme of its row
-    Scalar hit = isFloat(x.dtype) ? bitOr(equal(v, best), isNaN(v)) : equal(v, best);
-    Scalar here = n.fromIndex(i.back(), DType::I64);
-    return select(hit, last ? max(carried, here) : min(carried, here), carried);
-  });
+  Tensor at = n.generateReduce(
+      outer, n.size(x, axis), DType::I64, last ? 0 : INFINITY,
+      [&](ArrayRef<Scalar> i, Scalar carried) {
+        SmallVector<Scalar> place(i.drop_back());
+        place[axis] = i.back();
+        Scalar v = n.at(x, place), best = n.at(top, i.drop_back());
+        // a NaN is the extreme of its row
+        Scalar hit = isFloat(x.dtype) ? bitOr(equal(v, best), isNaN(v)) : equal(v, best);
+        Scalar here = n.fromIndex(i.back(), DType::I64);
+        return select(hit, last ? max(carried, here) : min(carried, here), carried);
+      });
   n.output(0, keep ? at : n.reshape(at, kept));
 }
-ORTC_ONNX_OP("ArgMax", since(1, 11, 12, 13)) { argExtreme(n, true); }
-ORTC_ONNX_OP("ArgMin", since(1, 11, 12, 13)) { argExtreme(n, false); }
+ORTC_ONNX_OP("ArgMax", since(1, 11, 12, 13)) {
+  argExtreme(n, true);
+}
+ORTC_ONNX_OP("ArgMin", since(1, 11, 12, 13)) {
+  argExtreme(n, false);
+}
 
 // Running sums (or products) along an axis. Every element folds what comes before it.
 static void running(NodeBuilder& n, double init, llvm::function_ref<Scalar(Scalar, Scalar)> body) {
@@ -172,31 +203,39 @@ static void running(NodeBuilder& n, double init, llvm::function_ref<Scalar(Scala
   if (given.size() != 1) n.error("input 'axis' must be a scalar");
   bool exclusive = n.intAttr("exclusive", 0) != 0, reverse = n.intAttr("reverse", 0) != 0;
   DType type = wideType(x.dtype);
-  auto before = [&](Scalar o, Scalar k) { return reverse ? (exclusive ? k > o : k >= o) : (exclusive ? k < o : k <= o); };
+  auto before = [&](Scalar o, Scalar k) {
+    return reverse ? (exclusive ? k > o : k >= o) : (exclusive ? k < o : k <= o);
+  };
   std::vector<Size> in = n.sizes(x);
   std::optional<int64_t> axis;
   RuntimeAxes atRun;
   Size extent = n.size(1);
-  if (given[0].constant()) axis = n.axis(*given[0].constant(), x.rank()), extent = in[*axis];
+  if (given[0].constant())
+    axis = n.axis(*given[0].constant(), x.rank()), extent = in[*axis];
   else {
     atRun = runtimeAxes(n, a, x.rank(), "axis");
-    for (auto [d, s] : llvm::enumerate(in)) extent = selectSize(n, atRun.has[d], s, extent);
+    for (auto [d, s] : llvm::enumerate(in))
+      extent = selectSize(n, atRun.has[d], s, extent);
   }
   Tensor y = n.generateReduce(in, extent, type, init, [&](ArrayRef<Scalar> i, Scalar carried) {
     SmallVector<Scalar> at(i.drop_back());
     Scalar k = i.back(), counts;
-    if (axis) counts = before(at[*axis], k), at[*axis] = k;
+    if (axis)
+      counts = before(at[*axis], k), at[*axis] = k;
     else
       for (int64_t d = 0; d < x.rank(); ++d) {
         Scalar here = bitAnd(atRun.has[d], before(at[d], k));
         counts = counts.v ? bitOr(counts, here) : here;
         at[d] = select(atRun.has[d], k, at[d]);
       }
-    return n.ifElse(counts, [&] { return body(carried, n.cast(n.at(x, at), type)); }, [&] { return carried; });
+    return n.ifElse(
+        counts, [&] { return body(carried, n.cast(n.at(x, at), type)); }, [&] { return carried; });
   });
   n.output(0, n.castTo(y, x.dtype));
 }
-ORTC_ONNX_OP("CumSum", since(11, 14)) { running(n, 0, add); }
+ORTC_ONNX_OP("CumSum", since(11, 14)) {
+  running(n, 0, add);
+}
 ORTC_ONNX_OP("CumProd", since(26)) {
   running(n, 1, [](Scalar c, Scalar v) { return c * v; });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, LogSoftmax, Hardmax. Before opset 13 the tensor was taken as a matrix whose rows begin at `axis`.
+// Softmax, LogSoftmax, Hardmax. Before opset 13 the tensor was taken as a matrix whose rows begin
+// at `axis`.
 #include "compiler/onnx/families/Common.h"
 
 namespace ortc::opdef {
@@ -15,8 +16,12 @@ static void softmax(NodeBuilder& n, bool logarithm) {
   Tensor x = n.input(0, "input", floating);
   n.output(0, softmaxOver(n, x, softmaxAxes(n, x), logarithm));
 }
-ORTC_ONNX_OP("Softmax", since(1, 11, 13)) { softmax(n, false); }
-ORTC_ONNX_OP("LogSoftmax", since(1, 11, 13)) { softmax(n, true); }
+ORTC_ONNX_OP("Softmax", since(1, 11, 13)) {
+  softmax(n, false);
+}
+ORTC_ONNX_OP("LogSoftmax", since(1, 11, 13)) {
+  softmax(n, true);
+}
 
 // 1 at the first of the largest, else 0
 ORTC_ONNX_OP("Hardmax", since(1, 11, 13)) {
@@ -36,12 +41,13 @@ ORTC_ONNX_OP("Hardmax", since(1, 11, 13)) {
   Size extent = n.size(y, axis);
   std::vector<Size> shape = n.sizes(y), outer = shape;
   outer[axis] = n.size(1);
-  Tensor first = n.generateReduce(outer, extent, DType::I64, INFINITY, [&](llvm::ArrayRef<Scalar> i, Scalar carried) {
-    llvm::SmallVector<Scalar> at(i.drop_back());
-    at[axis] = i.back();
-    Scalar hit = equal(n.at(y, at), n.at(top, i.drop_back()));
-    return select(hit, min(carried, n.fromIndex(i.back(), DType::I64)), carried);
-  });
+  Tensor first = n.generateReduce(
+      outer, extent, DType::I64, INFINITY, [&](llvm::ArrayRef<Scalar> i, Scalar carried) {
+        llvm::SmallVector<Scalar> at(i.drop_back());
+        at[axis] = i.back();
+        Scalar hit = equal(n.at(y, at), n.at(top, i.drop_back()));
+        return select(hit, min(carried, n.fromIndex(i.back(), DType::I64)), carried);
+      });
   Tensor hot = n.map({y, first}, x.dtype, [&](llvm::ArrayRef<Scalar> s) {
     Scalar here = equal(n.fromIndex(loopIndex(n, axis), DType::I64), s[1]);
     return select(here, n.literal(1, s[0]), 0.0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/ops/AllOps.h"
 #include "compiler/ir/Sizes.h"
 #include "compiler/ops/Accumulate.h"
+#include "compiler/ops/AllOps.h"
 using namespace mlir;
 using namespace ortc;
 
@@ -27,7 +27,8 @@ LogicalResult ContractOp::verify() {
   Value operands[] = {getLhs(), getRhs(), getInit()};
   for (unsigned i = 0; i < 3; ++i) {
     if (map(i).getNumDims() != numLoops() || !map(i).isProjectedPermutation())
-      return emitOpError() << "indexing map " << i << " is no projected permutation over the same loops";
+      return emitOpError() << "indexing map " << i
+                           << " is no projected permutation over the same loops";
     if (map(i).getNumResults() != cast<RankedTensorType>(operands[i].getType()).getRank())
       return emitOpError() << "indexing map " << i << " does not fit the rank of its operand";
   }
@@ -43,11 +44,13 @@ LogicalResult ContractOp::verify() {
         return emitOpError() << "loop " << loop << " is " << extents[loop] << " and " << size;
       extents[loop] = size;
     }
-  if (!llvm::all_of(seen, [](bool b) { return b; })) return emitOpError("a loop is in neither the lhs nor the rhs map");
+  if (!llvm::all_of(seen, [](bool b) { return b; }))
+    return emitOpError("a loop is in neither the lhs nor the rhs map");
   return success();
 }
 
-LogicalResult ContractOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor>& results) {
+LogicalResult ContractOp::evaluate(ArrayRef<HostTensor> operands,
+                                   SmallVectorImpl<HostTensor>& results) {
   unsigned n = numLoops();
   SmallVector<int64_t> extents(n);
   SmallVector<SmallVector<int64_t>> strides(3, SmallVector<int64_t>(n, 0));
@@ -57,7 +60,8 @@ LogicalResult ContractOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImp
       unsigned loop = map(i).getDimPosition(d);
       if (i < 2) {
         if (extents[loop] && extents[loop] != operands[i].dims[d])
-          return emitError() << "sizes of a contraction differ: " << extents[loop] << " and " << operands[i].dims[d];
+          return emitError() << "sizes of a contraction differ: " << extents[loop] << " and "
+                             << operands[i].dims[d];
         extents[loop] = operands[i].dims[d];
       }
       strides[i][loop] = stride;
@@ -66,14 +70,17 @@ LogicalResult ContractOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImp
   }
   HostTensor r(cast<RankedTensorType>(getResult().getType()).getElementType(), operands[2].dims);
   SmallVector<int64_t> outer, inner;
-  for (unsigned l = 0; l < n; ++l) (map(2).isFunctionOfDim(l) ? outer : inner).push_back(l);
+  for (unsigned l = 0; l < n; ++l)
+    (map(2).isFunctionOfDim(l) ? outer : inner).push_back(l);
   auto pick = [](ArrayRef<int64_t> from, ArrayRef<int64_t> which) {
     SmallVector<int64_t> r;
-    for (int64_t w : which) r.push_back(from[w]);
+    for (int64_t w : which)
+      r.push_back(from[w]);
     return r;
   };
-  sumOfProducts(operands[0], getLhsUnsigned(), operands[1], getRhsUnsigned(), r, pick(extents, outer),
-                pick(extents, inner), {pick(strides[0], outer), pick(strides[1], outer), pick(strides[2], outer)},
+  sumOfProducts(operands[0], getLhsUnsigned(), operands[1], getRhsUnsigned(), r,
+                pick(extents, outer), pick(extents, inner),
+                {pick(strides[0], outer), pick(strides[1], outer), pick(strides[2], outer)},
                 {pick(strides[0], inner), pick(strides[1], inner)});
   results.push_back(std::move(r));
   return success();
@@ -81,7 +88,8 @@ LogicalResult ContractOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImp
 
 Value ContractOp::elementAt(ElementEmitter& e, unsigned, ValueRange indices) {
   SmallVector<Value> at(numLoops());
-  for (auto [d, expr] : llvm::enumerate(map(2).getResults())) at[cast<AffineDimExpr>(expr).getPosition()] = indices[d];
+  for (auto [d, expr] : llvm::enumerate(map(2).getResults()))
+    at[cast<AffineDimExpr>(expr).getPosition()] = indices[d];
   SmallVector<unsigned> loops = reductionLoops();
   SmallVector<Value> extents;
   for (unsigned l : loops) {
@@ -90,12 +98,15 @@ Value ContractOp::elementAt(ElementEmitter& e, unsigned, ValueRange indices) {
   }
   auto readAt = [&](unsigned operand, Value tensor) {
     SmallVector<Value> idx;
-    for (AffineExpr expr : map(operand).getResults()) idx.push_back(at[cast<AffineDimExpr>(expr).getPosition()]);
+    for (AffineExpr expr : map(operand).getResults())
+      idx.push_back(at[cast<AffineDimExpr>(expr).getPosition()]);
     return e.read(tensor, idx);
   };
   Type result = cast<RankedTensorType>(getResult().getType()).getElementType();
   return accumulateProducts(e, result, extents, [&](ValueRange k) {
-    for (auto [l, v] : llvm::zip(loops, k)) at[l] = v;
-    return std::pair(widen(e, readAt(0, getLhs()), result, getLhsUnsigned()), widen(e, readAt(1, getRhs()), result, getRhsUnsigned()));
+    for (auto [l, v] : llvm::zip(loops, k))
+      at[l] = v;
+    return std::pair(widen(e, readAt(0, getLhs()), result, getLhsUnsigned()),
+                     widen(e, readAt(1, getRhs()), result, getRhsUnsigned()));
   });
 }

@@ -8,7 +8,8 @@ using namespace ortc;
 
 LogicalResult DimOp::verify() {
   int64_t min = getMin(), max = getMax(), multiple = getMultipleOf(); // the accessors are unsigned
-  if (min < 0 || min > max) return emitOpError() << "bounds [" << min << ", " << max << "] are empty or negative";
+  if (min < 0 || min > max)
+    return emitOpError() << "bounds [" << min << ", " << max << "] are empty or negative";
   if (multiple < 1) return emitOpError("multipleOf must be positive");
   return success();
 }

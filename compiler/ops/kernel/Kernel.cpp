@@ -6,7 +6,9 @@ using namespace ortc;
 #define GET_OP_CLASSES
 #include "compiler/ops/kernel/Kernel.cpp.inc"
 
-ValueRange KernelOp::yielded() { return block().getTerminator()->getOperands(); }
+ValueRange KernelOp::yielded() {
+  return block().getTerminator()->getOperands();
+}
 
 SmallVector<Value> KernelOp::capturedTensors() {
   llvm::SetVector<Value> captured;

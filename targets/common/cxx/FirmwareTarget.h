@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Microcontrollers: plain C++ loops, no heap, no libc, no exceptions; weights are const arrays, and all memory is static.
+// Microcontrollers: plain C++ loops, no heap, no libc, no exceptions; weights are const arrays, and
+// all memory is static.
 #pragma once
 #include "targets/common/cxx/CxxBundle.h"
 
@@ -7,13 +8,17 @@ namespace ortc {
 
 class FirmwareTarget final : public TargetInfo {
 public:
-  FirmwareTarget(std::string name, std::vector<std::string> flags) : ownName(std::move(name)), flags(std::move(flags)) {}
+  FirmwareTarget(std::string name, std::vector<std::string> flags)
+      : ownName(std::move(name)), flags(std::move(flags)) {}
   std::string name() const override { return ownName; }
   bool prefersChannelsLast() const override { return true; }
   bool hasHostSteps() const override { return false; }
-  int64_t alignment() const override { return 8; } // the largest element; there are no vectors to align for
+  int64_t alignment() const override {
+    return 8;
+  } // the largest element; there are no vectors to align for
   unsigned indexBits() const override { return 32; }
-  bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request, Diagnostics& diagnostics) const override;
+  bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
+            Diagnostics& diagnostics) const override;
 
 private:
   std::string ownName;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Timing for the benchmarks of the kernels: thread CPU time, rounds interleaved over all items so that a change of the
-// clock or of what else runs hits all alike, medians, and the machine's own peak measured beside them.
+// Timing for the benchmarks of the kernels: thread CPU time, rounds interleaved over all items so
+// that a change of the clock or of what else runs hits all alike, medians, and the machine's own
+// peak measured beside them.
 #pragma once
 
 #include "targets/cpu/kernels/TestSupport.h"
@@ -43,7 +44,9 @@ inline void burnPeak(int64_t steps) {
       __asm__ volatile("" : "+v"(acc[j]));
     }
 }
-inline double peakFlops(int64_t steps) { return double(steps) * 12 * 2 * native_lanes<float>; }
+inline double peakFlops(int64_t steps) {
+  return double(steps) * 12 * 2 * native_lanes<float>;
+}
 
 class Bench {
 public:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests and benchmarks of the kernels share: random data, memory whose end is guarded, two pools, the epilogues
-// that compiled models use most, and the comparison with a reference summed in double.
+// What tests and benchmarks of the kernels share: random data, memory whose end is guarded, two
+// pools, the epilogues that compiled models use most, and the comparison with a reference summed in
+// double.
 #pragma once
 
 #include "runtime_min/rt/ops.h"
@@ -22,8 +23,9 @@ namespace ortc::cpu::testing {
 
 using namespace ortc_rt;
 
-// An array that ends at the last byte of a page, with an unmapped page behind it: reading or writing one element too
-// far is a crash and not a wrong number that happens to be multiplied by zero.
+// An array that ends at the last byte of a page, with an unmapped page behind it: reading or
+// writing one element too far is a crash and not a wrong number that happens to be multiplied by
+// zero.
 class Guarded {
 public:
   explicit Guarded(int64_t floats) : size(floats) {
@@ -57,9 +59,12 @@ private:
   float* first;
 };
 
-inline executor serial() { return {nullptr, nullptr}; }
+inline executor serial() {
+  return {nullptr, nullptr};
+}
 
-// Threads that are started for each call: slow, but enough to show that results do not depend on their number.
+// Threads that are started for each call: slow, but enough to show that results do not depend on
+// their number.
 struct ThreadedPool {
   int count;
   executor get() { return {run, this}; }

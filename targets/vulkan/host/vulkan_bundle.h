@@ -29,8 +29,9 @@ struct vulkan_bundle : context {
   const vulkan_model* shaders = nullptr;
   vulkan_range* io = nullptr; // places of inputs, then outputs, of this run
 
-  // Context, then device, pipelines and weights, so that `params` must be there before: options->device is NULL for the best one, else its number in
-  // Vulkan's list, counted from 1, cast to a pointer.
+  // Context, then device, pipelines and weights, so that `params` must be there before:
+  // options->device is NULL for the best one, else its number in Vulkan's list, counted from 1,
+  // cast to a pointer.
   ortc_status open_vulkan(const ortc_model& m, const ortc_options* options, const vulkan_model& v);
   // At least `arena_bytes`, and room for inputs and outputs of these sizes.
   ortc_status reserve_vulkan(uint64_t arena_bytes, const int64_t* dims);

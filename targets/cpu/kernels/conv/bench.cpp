@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Speed of the direct convolution on the layers of ResNet-50 and some of other nets, as a share of the measured peak.
+// Speed of the direct convolution on the layers of ResNet-50 and some of other nets, as a share of
+// the measured peak.
 #include "targets/cpu/kernels/BenchSupport.h"
 #include "targets/cpu/kernels/conv/conv.h"
 #include "targets/cpu/kernels/conv/pack.h"
@@ -22,7 +23,8 @@ template <int MR, int NV, int Bytes, Rows R> void add(Bench& bench, const Layer&
   ConvArgs a = {};
   a.images = 1, a.IC = l.IC, a.OC = l.OC, a.groups = l.groups;
   a.height = a.width = {l.size, out, l.kernel, l.stride, 1, pad};
-  a.xPixel = pitch(l.IC * l.groups), a.xRow = l.size * a.xPixel, a.xPlane = a.xImage = l.size * a.xRow;
+  a.xPixel = pitch(l.IC * l.groups), a.xRow = l.size * a.xPixel,
+  a.xPlane = a.xImage = l.size * a.xRow;
   a.yPixel = pitch(l.OC * l.groups);
   a.x = allocate(a.xImage);
   a.w = allocate(packedConvFloats(l.OC, l.IC, taps, l.groups, NR));
@@ -30,9 +32,9 @@ template <int MR, int NV, int Bytes, Rows R> void add(Bench& bench, const Layer&
   a.workspace = allocate(convWorkspaceFloats(a, MR));
   float* bias = allocate(l.OC * l.groups);
   char name[100];
-  std::snprintf(name, sizeof name, "%lldx%lld %lld>%lld@%lld s%lld g%lld tile %dx%d", (long long)l.kernel,
-                (long long)l.kernel, (long long)l.IC, (long long)l.OC, (long long)l.size,
-                (long long)l.stride, (long long)l.groups, MR, NR);
+  std::snprintf(name, sizeof name, "%lldx%lld %lld>%lld@%lld s%lld g%lld tile %dx%d",
+                (long long)l.kernel, (long long)l.kernel, (long long)l.IC, (long long)l.OC,
+                (long long)l.size, (long long)l.stride, (long long)l.groups, MR, NR);
   bench.add(name, 2.0 * double(out * out * l.OC * l.groups * l.IC * taps),
             [=] { conv_f32<MR, NV, Bytes, R>(a, BiasRelu{bias}, serial()); });
 }

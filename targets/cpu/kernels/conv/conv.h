@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Convolution in f32 of one to three spatial axes, channels last, with any stride, dilation, padding and groups.
+// Convolution in f32 of one to three spatial axes, channels last, with any stride, dilation,
+// padding and groups.
 //
 //   conv_f32<MR, NV, Bytes, Rows>(args, epilogue, threads)
 //
-// It is a matrix product whose rows are gathered: for a tile of MR output pixels, a table of pointers says where the
-// channels of each kernel tap lie, and taps outside of the image point at zeros. So nothing is copied, and edges cost
-// nothing in the inner loop. With few input channels a tap is too short for that; then the taps along the last axis,
-// which lie beside each other in memory, are one longer row, and only the rows that cross an edge are copied.
+// It is a matrix product whose rows are gathered: for a tile of MR output pixels, a table of
+// pointers says where the channels of each kernel tap lie, and taps outside of the image point at
+// zeros. So nothing is copied, and edges cost nothing in the inner loop. With few input channels a
+// tap is too short for that; then the taps along the last axis, which lie beside each other in
+// memory, are one longer row, and only the rows that cross an edge are copied.
 //
-// The output is (image, pixel) rows by channels: the epilogue's m is the pixel's index over all images, n the channel.
+// The output is (image, pixel) rows by channels: the epilogue's m is the pixel's index over all
+// images, n the channel.
 #ifndef ORTC_KERNELS_CONV_H
 #define ORTC_KERNELS_CONV_H
 
@@ -22,9 +25,9 @@ struct ConvAxis {
 };
 
 struct ConvArgs {
-  const float* x; // [images][depth][height][width][channels]
-  const float* w; // packed: [groups][ceil(OC / NR)][taps][IC][NR]
-  float* y;       // [images][pixels][channels], pixels yPixel floats apart
+  const float* x;   // [images][depth][height][width][channels]
+  const float* w;   // packed: [groups][ceil(OC / NR)][taps][IC][NR]
+  float* y;         // [images][pixels][channels], pixels yPixel floats apart
   float* workspace; // convWorkspaceFloats() floats
   int64_t images;
   int64_t IC, OC; // of one group
@@ -66,8 +69,7 @@ struct ConvPlan {
     taps = row == ConvRow::Pixel ? all : row == ConvRow::Line ? lines : 1;
     k = all / taps * a.IC;
     zeros = ((a.groups - 1) * a.IC + k + 15) / 16 * 16;
-    if (row != ConvRow::Pixel)
-      patch = (MR * taps * k + 15) / 16 * 16;
+    if (row != ConvRow::Pixel) patch = (MR * taps * k + 15) / 16 * 16;
   }
 };
 
@@ -81,7 +83,8 @@ class ConvRows {
 public:
   ConvRows(const ConvArgs& args, const ConvPlan& p, const float* zeroRow)
       : a(args), plan(p), zeros(zeroRow) {
-    // Output columns whose taps all lie inside of the image's width; empty when rows have to be copied.
+    // Output columns whose taps all lie inside of the image's width; empty when rows have to be
+    // copied.
     const int64_t reach = a.width.in + a.width.pad - (a.width.kernel - 1) * a.width.dilation;
     const bool dense = a.xPixel == a.IC && a.width.dilation == 1;
     if (plan.row == ConvRow::Pixel || (plan.row == ConvRow::Line && dense)) {
@@ -96,8 +99,7 @@ public:
 
   // Writes table[tap * height + r], the rows of output pixel m + r.
   template <int height> void operator()(const float** table, int64_t m, Constant<height>) {
-    if (m != next)
-      seek(m);
+    if (m != next) seek(m);
     next = m + height;
     for (int r = 0; r < height;) {
       int64_t n = 1;
@@ -140,12 +142,12 @@ private:
   static bool inside(const ConvAxis& axis, int64_t i) { return uint64_t(i) < uint64_t(axis.in); }
   static int64_t first(const ConvAxis& axis, int64_t o) { return o * axis.stride - axis.pad; }
 
-  // Calls line(p, there) for each row of taps along the last axis: p is the first tap, and `there` tells whether the
-  // row lies in the image.
+  // Calls line(p, there) for each row of taps along the last axis: p is the first tap, and `there`
+  // tells whether the row lies in the image.
   template <class Line> ORTC_INLINE void forLines(const Line& line) const {
     const int64_t d = first(a.depth, od), h = first(a.height, oh);
-    const float* corner = a.x + image * a.xImage + d * a.xPlane + h * a.xRow +
-                          first(a.width, ow) * a.xPixel;
+    const float* corner =
+        a.x + image * a.xImage + d * a.xPlane + h * a.xRow + first(a.width, ow) * a.xPixel;
     for (int64_t kd = 0; kd < a.depth.kernel; ++kd)
       for (int64_t kh = 0; kh < a.height.kernel; ++kh)
         line(corner + kd * a.depth.dilation * a.xPlane + kh * a.height.dilation * a.xRow,
@@ -179,14 +181,12 @@ private:
   void copyPixel(const float** row, int height) {
     const bool whole = plan.row == ConvRow::Whole;
     const int64_t w = first(a.width, ow);
-    if (whole)
-      *row = copy;
+    if (whole) *row = copy;
     forLines([&](const float* p, bool there) {
       if (!whole) {
         *row = there ? copy : zeros;
         row += height;
-        if (!there)
-          return;
+        if (!there) return;
       }
       for (int64_t kw = 0; kw < a.width.kernel; ++kw, p += a.width.dilation * a.xPixel) {
         const bool tap = there && inside(a.width, w + kw * a.width.dilation);
@@ -209,8 +209,7 @@ ORTC_NOINLINE void conv_f32(const ConvArgs& a, const Epilogue& epilogue, const e
   constexpr int64_t NR = NV * Bytes / 4;
   const ConvPlan plan(a, MR);
   const int64_t pixels = a.images * a.depth.out * a.height.out * a.width.out;
-  if (pixels <= 0 || a.OC <= 0)
-    return;
+  if (pixels <= 0 || a.OC <= 0) return;
   const int64_t panels = (a.OC + NR - 1) / NR; // of one group
   const int64_t panelFloats = plan.taps * plan.k * NR;
   if (plan.row != ConvRow::Pixel && a.groups > 1) { // copied rows hold the channels of one group
@@ -224,8 +223,9 @@ ORTC_NOINLINE void conv_f32(const ConvArgs& a, const Epilogue& epilogue, const e
   }
 
   const RowBlocks<MR, R> blocks(pixels);
-  GemmSplit split(threads, 2.0 * double(pixels * a.groups) * double(a.OC) * double(plan.taps * plan.k),
-                  1, blocks.count, a.groups * panels);
+  GemmSplit split(threads,
+                  2.0 * double(pixels * a.groups) * double(a.OC) * double(plan.taps * plan.k), 1,
+                  blocks.count, a.groups * panels);
   int64_t group = kConvTable / (plan.taps * MR);
   if (a.groups * panels * panelFloats * 4 <= kGemmSmallB)
     group = rowGroup(group, MR, plan.taps * plan.k / 2, a.groups * a.OC);
@@ -235,8 +235,7 @@ ORTC_NOINLINE void conv_f32(const ConvArgs& a, const Epilogue& epilogue, const e
     split.panelTasks = 1;
     group = 1;
   }
-  const int64_t prefetchLines =
-      a.prefetchBytes ? (panelFloats * 4 / blocks.count + 63) / 64 : 0;
+  const int64_t prefetchLines = a.prefetchBytes ? (panelFloats * 4 / blocks.count + 63) / 64 : 0;
   for (int64_t i = 0; i < plan.zeros; ++i)
     a.workspace[i] = 0.0f;
 
@@ -270,8 +269,8 @@ ORTC_NOINLINE void conv_f32(const ConvArgs& a, const Epilogue& epilogue, const e
         for (int64_t i = i0; i < i1; ++i) {
           tile.m = blocks.begin(i);
           tile.c = a.y + tile.m * a.yPixel + g * a.OC + channel;
-          tile.prefetch = reinterpret_cast<const char*>(tile.b) + a.prefetchBytes +
-                          i * prefetchLines * 64;
+          tile.prefetch =
+              reinterpret_cast<const char*>(tile.b) + a.prefetchBytes + i * prefetchLines * 64;
           tile.prefetchLines = prefetchLines;
           next = computeRows<MR, NV, Bytes, R>(tile, blocks.height(i), next, epilogue);
         }

@@ -7,12 +7,14 @@
 
 namespace ortc::cpu {
 
-// Floats of packed weights: `OC` output and `IC` input channels of one group, `taps` kernel positions.
+// Floats of packed weights: `OC` output and `IC` input channels of one group, `taps` kernel
+// positions.
 inline int64_t packedConvFloats(int64_t OC, int64_t IC, int64_t taps, int64_t groups, int NR) {
   return groups * ((OC + NR - 1) / NR * NR) * IC * taps;
 }
 
-// From ONNX's [groups * OC][IC][taps] to [groups][ceil(OC / NR)][taps][IC][NR], zeros after channel OC.
+// From ONNX's [groups * OC][IC][taps] to [groups][ceil(OC / NR)][taps][IC][NR], zeros after channel
+// OC.
 inline void packConv(const float* w, int64_t OC, int64_t IC, int64_t taps, int64_t groups, int NR,
                      float* packed) {
   for (int64_t g = 0; g < groups; ++g)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions of one to three axes against a reference summed in double: strides, dilations, asymmetric padding,
-// groups, channel pitches, few channels, kernels of many taps, and memory that ends in an unmapped page.
+// Convolutions of one to three axes against a reference summed in double: strides, dilations,
+// asymmetric padding, groups, channel pitches, few channels, kernels of many taps, and memory that
+// ends in an unmapped page.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
 
@@ -89,8 +90,8 @@ void check(Case s, const executor& threads = serial(), std::vector<float>* resul
         for (int64_t ow = 0; ow < s.width.out; ++ow, ++m) {
           for (int64_t n = 0; n < channels; ++n) {
             double size = 1;
-            const double expected = std::max(
-                0.0, reference(a, w.data(), image, od, oh, ow, n, size) + bias[n]);
+            const double expected =
+                std::max(0.0, reference(a, w.data(), image, od, oh, ow, n, size) + bias[n]);
             worst = std::max(worst, std::fabs(y[m * yPixel + n] - expected) / size);
           }
           for (int64_t n = channels; n < yPixel && m + 1 < pixels; ++n)
@@ -98,11 +99,11 @@ void check(Case s, const executor& threads = serial(), std::vector<float>* resul
         }
   CHECK(m == pixels);
   CHECK(worst < 3e-7 * (1 + std::sqrt(double(s.IC * taps))));
-  if (result)
-    result->assign(y.begin(), y.end());
+  if (result) result->assign(y.begin(), y.end());
 }
 
-ConvAxis axis(int64_t in, int64_t kernel, int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1) {
+ConvAxis axis(int64_t in, int64_t kernel, int64_t stride = 1, int64_t pad = 0,
+              int64_t dilation = 1) {
   return {in, 0, kernel, stride, dilation, pad};
 }
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Depthwise convolution in f32, channels last: each channel has a kernel of its own, so vectors run over channels and
-// there is no matrix product in it. What limits it is loading, so neighbouring output pixels share their inputs:
+// Depthwise convolution in f32, channels last: each channel has a kernel of its own, so vectors run
+// over channels and there is no matrix product in it. What limits it is loading, so neighbouring
+// output pixels share their inputs:
 //
-//   depthwise_f32<TW, Tail, KW, SW, Bytes>(args, epilogue, threads)   KW taps and stride SW along the last axis,
-//                                                                     dilation 1 there; anything along the others
-//   depthwise_any_f32<Bytes>(args, epilogue, threads)                 any convolution of one to three axes
+//   depthwise_f32<TW, Tail, KW, SW, Bytes>(args, epilogue, threads)   KW taps and stride SW along
+//   the last axis,
+//                                                                     dilation 1 there; anything
+//                                                                     along the others
+//   depthwise_any_f32<Bytes>(args, epilogue, threads)                 any convolution of one to
+//   three axes
 //
-// TW output pixels are computed at once, then Tail of what is left, then single ones: the caller who knows the width
-// chooses both so that they add up. Columns outside of the image are pointers to zeros, rows outside are left out.
-// The epilogue's m is the pixel's index over all images, n the channel.
+// TW output pixels are computed at once, then Tail of what is left, then single ones: the caller
+// who knows the width chooses both so that they add up. Columns outside of the image are pointers
+// to zeros, rows outside are left out. The epilogue's m is the pixel's index over all images, n the
+// channel.
 #ifndef ORTC_KERNELS_DEPTHWISE_H
 #define ORTC_KERNELS_DEPTHWISE_H
 
@@ -18,9 +23,9 @@
 ORTC_RT_ISA_BEGIN
 
 struct DepthwiseArgs {
-  const float* x; // [images][depth][height][width][C]
-  const float* w; // packed: [ceil(C / lanes)][taps][lanes]
-  float* y;       // [images][pixels][C], pixels yPixel floats apart
+  const float* x;   // [images][depth][height][width][C]
+  const float* w;   // packed: [ceil(C / lanes)][taps][lanes]
+  float* y;         // [images][pixels][C], pixels yPixel floats apart
   float* workspace; // C floats; not used by depthwise_any_f32
   int64_t images, C;
   ConvAxis depth, height, width;
@@ -37,13 +42,13 @@ struct TapRange {
     const int64_t room = axis.in - first; // inputs from the first tap on
     end = room > 0 ? (room + axis.dilation - 1) / axis.dilation : 0;
     end = end < axis.kernel ? end : axis.kernel;
-    if (end < begin)
-      end = begin;
+    if (end < begin) end = begin;
   }
 };
 
-// Work is cut into (row of outputs, block of channels). With many channels a block is chosen so that the rows that a
-// kernel spans stay in L1 for the next row; below 128 channels that does not pay, and L2 holds them.
+// Work is cut into (row of outputs, block of channels). With many channels a block is chosen so
+// that the rows that a kernel spans stay in L1 for the next row; below 128 channels that does not
+// pay, and L2 holds them.
 struct DepthwiseSplit {
   static constexpr int64_t kRowBytes = 24 * 1024, kFewChannels = 128;
   int64_t rows, rowTasks, channels, channelTasks;
@@ -63,7 +68,8 @@ struct DepthwiseSplit {
     }
   }
   // Calls body(row, c0, c1) for every row and block of channels.
-  template <class Body> void run(const DepthwiseArgs& a, const executor& threads, const Body& body) {
+  template <class Body>
+  void run(const DepthwiseArgs& a, const executor& threads, const Body& body) {
     parallel_for(threads, rowTasks * channelTasks, [&](int64_t task) {
       const int64_t c0 = task % channelTasks * channels, rowTask = task / channelTasks;
       const int64_t c1 = c0 + channels < a.C ? c0 + channels : a.C;
@@ -73,8 +79,8 @@ struct DepthwiseSplit {
   }
 };
 
-// TW outputs of one row. `columns` holds (TW - 1) * SW + KW pointers for each row of taps, the next row of taps is at
-// the next pointers, and belongs to weights `tap`.
+// TW outputs of one row. `columns` holds (TW - 1) * SW + KW pointers for each row of taps, the next
+// row of taps is at the next pointers, and belongs to weights `tap`.
 struct DepthwiseTile {
   const float* const* columns;
   const int64_t* taps; // index of the first tap of each row of taps
@@ -103,8 +109,7 @@ ORTC_INLINE void depthwiseVector(const DepthwiseTile& t, int64_t c, int lanes,
       const V x = load_lanes<V>(column[i] + c, lanes);
 #pragma GCC unroll 16
       for (int o = 0; o < TW; ++o)
-        if (i - o * SW >= 0 && i - o * SW < KW)
-          acc[o] = fma(x, weight[i - o * SW], acc[o]);
+        if (i - o * SW >= 0 && i - o * SW < KW) acc[o] = fma(x, weight[i - o * SW], acc[o]);
     }
   }
 #pragma GCC unroll 16
@@ -126,8 +131,7 @@ ORTC_NOINLINE void depthwiseTile(const DepthwiseTile& t, const Epilogue& epilogu
   int64_t c = t.c0;
   for (; c + lanes <= t.c1; c += lanes)
     depthwiseVector<TW, KW, SW, V>(t, c, lanes, epilogue);
-  if (c < t.c1)
-    depthwiseVector<TW, KW, SW, V>(t, c, int(t.c1 - c), epilogue);
+  if (c < t.c1) depthwiseVector<TW, KW, SW, V>(t, c, int(t.c1 - c), epilogue);
 }
 
 // Rows of taps (depth x height) that a tile of the fast form may have.
@@ -140,7 +144,8 @@ ORTC_NOINLINE void depthwise_f32(const DepthwiseArgs& a, const Epilogue& epilogu
   DepthwiseSplit split(a, Bytes / 4, threads);
   for (int64_t c = 0; c < a.C; ++c)
     a.workspace[c] = 0.0f;
-  // Images beyond the L2 cache are fetched ahead, row by row (3x3 stride 2, 96 channels @112: 200 > 161 us).
+  // Images beyond the L2 cache are fetched ahead, row by row (3x3 stride 2, 96 channels @112: 200 >
+  // 161 us).
   const int64_t newRows = a.height.in * a.xRow * 4 > 512 * 1024 ? a.height.stride : 0;
 
   split.run(a, threads, [&](int64_t row, int64_t c0, int64_t c1) {
@@ -181,7 +186,8 @@ ORTC_NOINLINE void depthwise_f32(const DepthwiseArgs& a, const Epilogue& epilogu
                                           : a.workspace;
       t.m = row * a.width.out + ow;
       t.y = a.y + t.m * a.yPixel;
-      // The rows of x that the next row of outputs will be the first to read, below this tile's own columns.
+      // The rows of x that the next row of outputs will be the first to read, below this tile's own
+      // columns.
       for (int64_t r = 0; r < newRows && t.rows > 0; ++r) {
         const float* below = lines[t.rows - 1] + (r + 1) * a.xRow + w * a.xPixel;
         for (int64_t i = 0; i < n * SW; ++i)
@@ -209,14 +215,16 @@ ORTC_INLINE void depthwisePixel(const DepthwiseArgs& a, const float* corner, con
   V acc[NV] = {};
   for (int64_t kd = d.begin; kd < d.end; ++kd)
     for (int64_t kh = h.begin; kh < h.end; ++kh) {
-      const float* line = corner + kd * a.depth.dilation * a.xPlane + kh * a.height.dilation * a.xRow + c;
-      const float* weight = a.w + c * allTaps +
-                            (kd * a.height.kernel + kh) * a.width.kernel * lanes_of<V>;
+      const float* line =
+          corner + kd * a.depth.dilation * a.xPlane + kh * a.height.dilation * a.xRow + c;
+      const float* weight =
+          a.w + c * allTaps + (kd * a.height.kernel + kh) * a.width.kernel * lanes_of<V>;
       for (int64_t kw = w.begin; kw < w.end; ++kw)
 #pragma GCC unroll 4
         for (int j = 0; j < NV; ++j)
-          acc[j] = fma(load_lanes<V>(line + kw * a.width.dilation * a.xPixel + j * lanes_of<V>, lanes),
-                       load<V>(weight + (j * allTaps + kw) * lanes_of<V>), acc[j]);
+          acc[j] =
+              fma(load_lanes<V>(line + kw * a.width.dilation * a.xPixel + j * lanes_of<V>, lanes),
+                  load<V>(weight + (j * allTaps + kw) * lanes_of<V>), acc[j]);
     }
 #pragma GCC unroll 4
   for (int j = 0; j < NV; ++j) {
@@ -249,8 +257,7 @@ ORTC_NOINLINE void depthwise_any_f32(const DepthwiseArgs& a, const Epilogue& epi
         depthwisePixel<4, V>(a, corner, d, h, w, m, c, lanes, epilogue);
       for (; c + lanes <= c1; c += lanes)
         depthwisePixel<1, V>(a, corner, d, h, w, m, c, lanes, epilogue);
-      if (c < c1)
-        depthwisePixel<1, V>(a, corner, d, h, w, m, c, int(c1 - c), epilogue);
+      if (c < c1) depthwisePixel<1, V>(a, corner, d, h, w, m, c, int(c1 - c), epilogue);
     }
   });
 }

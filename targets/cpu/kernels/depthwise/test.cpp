@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Depthwise convolutions, the fast and the general form, against a reference summed in double: every tail of columns
-// and channels, strides, dilations, padding on either side, pitches, and memory that ends in an unmapped page.
+// Depthwise convolutions, the fast and the general form, against a reference summed in double:
+// every tail of columns and channels, strides, dilations, padding on either side, pitches, and
+// memory that ends in an unmapped page.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
 
@@ -73,11 +74,11 @@ void check(Case s, int lanes, const Run& run, std::vector<float>* result = nullp
         }
   CHECK(m == pixels);
   CHECK(worst < 1e-6 * double(1 + taps));
-  if (result)
-    result->assign(y.begin(), y.end());
+  if (result) result->assign(y.begin(), y.end());
 }
 
-ConvAxis axis(int64_t in, int64_t kernel, int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1) {
+ConvAxis axis(int64_t in, int64_t kernel, int64_t stride = 1, int64_t pad = 0,
+              int64_t dilation = 1) {
   return {in, 0, kernel, stride, dilation, pad};
 }
 
@@ -109,25 +110,34 @@ template <int Bytes> void checkBytes() {
           check({1, C, one, axis(9, 5, 3, 2, 2), axis(width, 5, 2, pad), pad + 1}, lanes, fiveBy2);
       }
   check({1, 3 * lanes, axis(4, 3, 1, 1), axis(5, 3, 1, 1), axis(9, 3, 1, 1), 1}, lanes, three);
-  check({1, 2 * lanes + 1, axis(4, 3, 2, 1), axis(5, 3, 1, 4, 3), axis(9, 4, 3, 5, 2), 4}, lanes, general);
+  check({1, 2 * lanes + 1, axis(4, 3, 2, 1), axis(5, 3, 1, 4, 3), axis(9, 4, 3, 5, 2), 4}, lanes,
+        general);
   check({1, 7, one, axis(3, 31, 1, 15), axis(4, 31, 1, 15), 15}, lanes, general);
   check({1, 7, one, axis(1, 1), axis(40, 9, 1, 0, 4), 0}, lanes, general);
 }
 
 // Each build tests the vectors of its instruction set: there is a build for each.
-TEST_CASE("tiles") { checkBytes<4 * native_lanes<float>>(); }
+TEST_CASE("tiles") {
+  checkBytes<4 * native_lanes<float>>();
+}
 
 TEST_CASE("the result has the same bits for any number of threads") {
   const Case s{2, 130, {}, axis(30, 3, 1, 1), axis(33, 3, 1, 1), 1};
   std::vector<float> alone, many;
-  check(s, 4, [](const DepthwiseArgs& a, const BiasRelu& e) {
-    depthwise_f32<7, 5, 3, 1, 16>(a, e, serial());
-  }, &alone);
+  check(
+      s, 4,
+      [](const DepthwiseArgs& a, const BiasRelu& e) {
+        depthwise_f32<7, 5, 3, 1, 16>(a, e, serial());
+      },
+      &alone);
   for (int count : {2, 5}) {
     ThreadedPool pool{count};
-    check(s, 4, [&](const DepthwiseArgs& a, const BiasRelu& e) {
-      depthwise_f32<7, 5, 3, 1, 16>(a, e, pool.get());
-    }, &many);
+    check(
+        s, 4,
+        [&](const DepthwiseArgs& a, const BiasRelu& e) {
+          depthwise_f32<7, 5, 3, 1, 16>(a, e, pool.get());
+        },
+        &many);
     REQUIRE(std::memcmp(alone.data(), many.data(), alone.size() * 4) == 0);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Speed of the matrix product on shapes of BERT, ResNet-50 and single rows, as a share of the measured peak.
+// Speed of the matrix product on shapes of BERT, ResNet-50 and single rows, as a share of the
+// measured peak.
 #include "targets/cpu/kernels/BenchSupport.h"
 #include "targets/cpu/kernels/gemm/gemm.h"
 #include "targets/cpu/kernels/gemm/pack.h"
@@ -44,11 +45,10 @@ void addAttention(Bench& bench, int64_t M, int64_t S, int64_t heads) {
   g.workspace = allocate(unpackedWorkspaceFloats(K, NR));
   float* bias = allocate(N);
   char name[100];
-  std::snprintf(name, sizeof name, "%s %lld heads, %lldx%lld tile %dx%d", Transposed ? "Q K^T" : "P V",
-                (long long)heads, (long long)M, (long long)S, MR, NR);
-  bench.add(name, 2.0 * double(heads) * double(M) * double(N) * double(K), [=] {
-    gemm_unpacked_f32<MR, NV, Bytes, Transposed>(g, BiasRelu{bias}, serial());
-  });
+  std::snprintf(name, sizeof name, "%s %lld heads, %lldx%lld tile %dx%d",
+                Transposed ? "Q K^T" : "P V", (long long)heads, (long long)M, (long long)S, MR, NR);
+  bench.add(name, 2.0 * double(heads) * double(M) * double(N) * double(K),
+            [=] { gemm_unpacked_f32<MR, NV, Bytes, Transposed>(g, BiasRelu{bias}, serial()); });
 }
 
 } // namespace
@@ -56,15 +56,20 @@ void addAttention(Bench& bench, int64_t M, int64_t S, int64_t heads) {
 int main() {
   Bench bench;
 #if defined(__AVX512F__)
-  for (auto [M, N, K] : {std::array<int64_t, 3>{128, 768, 768}, {128, 3072, 768}, {128, 768, 3072}}) {
+  for (auto [M, N, K] :
+       {std::array<int64_t, 3>{128, 768, 768}, {128, 3072, 768}, {128, 768, 3072}}) {
     add<14, 2, 64, Rows::Any>(bench, M, N, K);
     add<13, 2, 64, Rows::Even>(bench, M, N, K);
     add<9, 3, 64, Rows::Even>(bench, M, N, K);
     add<8, 3, 64, Rows::Exact>(bench, M, N, K);
     add<6, 4, 64, Rows::Any>(bench, M, N, K);
   }
-  for (auto [M, N, K] : {std::array<int64_t, 3>{3136, 64, 576}, {3136, 256, 64}, {784, 512, 128},
-                         {196, 1024, 256}, {196, 256, 1024}, {196, 512, 2304}}) {
+  for (auto [M, N, K] : {std::array<int64_t, 3>{3136, 64, 576},
+                         {3136, 256, 64},
+                         {784, 512, 128},
+                         {196, 1024, 256},
+                         {196, 256, 1024},
+                         {196, 512, 2304}}) {
     const int64_t extra = K % 1024 == 0 ? 16 : 0;
     add<14, 2, 64, Rows::Exact>(bench, M, N, K, extra);
     add<6, 4, 64, Rows::Any>(bench, M, N, K, extra);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every tile of the table against a reference summed in double, with edges in both directions, pitches, batches and
-// memory that ends in an unmapped page.
+// Every tile of the table against a reference summed in double, with edges in both directions,
+// pitches, batches and memory that ends in an unmapped page.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
 
@@ -21,7 +21,8 @@ struct Shape {
   int64_t ldaExtra = 0, ldcExtra = 0;
 };
 
-// Runs one product with bias, residual and ReLU, and returns the largest error in units of K * epsilon.
+// Runs one product with bias, residual and ReLU, and returns the largest error in units of K *
+// epsilon.
 template <int MR, int NV, int Bytes, Rows R>
 void check(const Shape& s, const executor& pool, std::vector<float>* result = nullptr) {
   constexpr int NR = NV * Bytes / 4;
@@ -51,8 +52,8 @@ void check(const Shape& s, const executor& pool, std::vector<float>* result = nu
       for (int64_t n = 0; n < s.N; ++n) {
         double sum = bias[n], size = 1;
         for (int64_t k = 0; k < s.K; ++k) {
-          const double term = double(a[(i * s.M + m) * lda + k]) *
-                              b[((s.sharedB ? 0 : i) * s.K + k) * s.N + n];
+          const double term =
+              double(a[(i * s.M + m) * lda + k]) * b[((s.sharedB ? 0 : i) * s.K + k) * s.N + n];
           sum += term;
           size += std::fabs(term);
         }
@@ -63,8 +64,7 @@ void check(const Shape& s, const executor& pool, std::vector<float>* result = nu
   for (int64_t m = 0; m + 1 < s.batch * s.M; ++m) // what lies between rows stays as it was
     for (int64_t n = s.N; n < ldc; ++n)
       REQUIRE(c[m * ldc + n] == 77.0f);
-  if (result)
-    result->assign(c.begin(), c.end());
+  if (result) result->assign(c.begin(), c.end());
 }
 
 template <int MR, int NV, int Bytes> void checkTile() {
@@ -78,8 +78,7 @@ template <int MR, int NV, int Bytes> void checkTile() {
   check<MR, NV, Bytes, Rows::Any>({MR, NR, 1}, pool);
   check<MR, NV, Bytes, Rows::Exact>({4 * MR, 3 * NR, 100}, pool);
   for (int64_t M = 1; M < 8 * MR; M += 3)
-    if (rowsAreEven(M, MR))
-      check<MR, NV, Bytes, Rows::Even>({M, NR + 4, 33}, pool);
+    if (rowsAreEven(M, MR)) check<MR, NV, Bytes, Rows::Even>({M, NR + 4, 33}, pool);
 }
 
 // Each build tests the vectors of its instruction set: there is a build for each.
@@ -138,8 +137,7 @@ void checkUnpacked(int64_t M, int64_t N, int64_t K, int64_t outer, int64_t inner
           worst = std::max(worst, std::fabs(error) / size);
         }
   CHECK(worst < 3e-7 * (1 + std::sqrt(double(K))));
-  if (result)
-    result->assign(c.begin(), c.end());
+  if (result) result->assign(c.begin(), c.end());
 }
 
 template <int MR, int NV, int Bytes> void checkUnpackedTile() {
@@ -176,8 +174,8 @@ TEST_CASE("matrices that are not packed") {
 }
 
 TEST_CASE("the result has the same bits for any number of threads") {
-  for (const Shape& s : {Shape{100, 200, 170}, Shape{3, 3000, 400}, Shape{2000, 8, 170},
-                         Shape{40, 24, 400, 6}}) {
+  for (const Shape& s :
+       {Shape{100, 200, 170}, Shape{3, 3000, 400}, Shape{2000, 8, 170}, Shape{40, 24, 400, 6}}) {
     std::vector<float> one, many;
     const executor one_thread = serial();
     check<6, 2, 16, Rows::Any>(s, one_thread, &one);

@@ -4,8 +4,9 @@
 //
 //   gemm_unpacked_f32<MR, NV, Bytes, Transposed>(args, epilogue, threads)
 //
-// B is [K][N], or [N][K] when Transposed. Where many rows of A share a panel of NR columns, the panel is packed into
-// the workspace first and the packed micro-kernel does the rest; for few rows B is read where it lies.
+// B is [K][N], or [N][K] when Transposed. Where many rows of A share a panel of NR columns, the
+// panel is packed into the workspace first and the packed micro-kernel does the rest; for few rows
+// B is read where it lies.
 #ifndef ORTC_KERNELS_GEMM_UNPACKED_H
 #define ORTC_KERNELS_GEMM_UNPACKED_H
 
@@ -29,8 +30,8 @@ inline int64_t unpackedWorkspaceFloats(int64_t K, int64_t NR) {
   return GemmSplit::kMostTasks * K * NR;
 }
 
-// Up to this many rows a transposed B is used by dot products, and a plain one as it lies. Packing costs as much as
-// using the panel for about four rows.
+// Up to this many rows a transposed B is used by dot products, and a plain one as it lies. Packing
+// costs as much as using the panel for about four rows.
 constexpr int64_t kUnpackedFewRows = 4;
 
 // 4 rows by 4 columns, transposed.
@@ -51,8 +52,7 @@ ORTC_INLINE void transpose4(const float* b, int64_t ldb, float* packed, int64_t 
 template <int NR, bool Transposed>
 ORTC_NOINLINE void packPanel(const float* b, int64_t ldb, int64_t K, int64_t columns,
                              float* packed) {
-  if (columns > NR)
-    columns = NR;
+  if (columns > NR) columns = NR;
   if constexpr (Transposed) {
     int64_t j = 0;
     for (; j + 4 <= columns; j += 4) {
@@ -77,8 +77,8 @@ ORTC_NOINLINE void packPanel(const float* b, int64_t ldb, int64_t K, int64_t col
 
 // `columns` outputs of one row as dot products of contiguous floats, four at a time.
 template <class V, class Epilogue>
-ORTC_NOINLINE void dotRow(const float* a, const float* b, int64_t ldb, int64_t K, float* c, int64_t m,
-                          int64_t n, int64_t columns, const Epilogue& epilogueRef) {
+ORTC_NOINLINE void dotRow(const float* a, const float* b, int64_t ldb, int64_t K, float* c,
+                          int64_t m, int64_t n, int64_t columns, const Epilogue& epilogueRef) {
   constexpr int lanes = lanes_of<V>;
   const Epilogue epilogue = epilogueRef;
   for (int64_t j0 = 0; j0 < columns; j0 += lanes) {
@@ -119,12 +119,13 @@ template <int MR, int NV, int Bytes, bool Transposed, class Epilogue>
 ORTC_NOINLINE void gemm_unpacked_f32(const UnpackedArgs& g, const Epilogue& epilogue,
                                      const executor& threads) {
   constexpr int64_t NR = NV * Bytes / 4;
-  if (g.M <= 0 || g.N <= 0)
-    return;
+  if (g.M <= 0 || g.N <= 0) return;
   const RowBlocks<MR, Rows::Any> blocks(g.M);
   const int64_t panels = (g.N + NR - 1) / NR;
   const int64_t items = g.outer.count * g.inner.count * panels; // panels of the whole batch
-  const GemmSplit split(threads, 2.0 * double(g.outer.count * g.inner.count) * double(g.M) * double(g.N) * double(g.K),
+  const GemmSplit split(threads,
+                        2.0 * double(g.outer.count * g.inner.count) * double(g.M) * double(g.N) *
+                            double(g.K),
                         1, blocks.count, items);
 
   parallel_for(threads, split.rowTasks * split.panelTasks, [&](int64_t task) {
@@ -137,16 +138,16 @@ ORTC_NOINLINE void gemm_unpacked_f32(const UnpackedArgs& g, const Epilogue& epil
       const int64_t panel = item % panels, batch = item / panels;
       const int64_t inner = batch % g.inner.count, outer = batch / g.inner.count;
       const float* a = g.a + outer * g.outer.a + inner * g.inner.a;
-      const float* b = g.b + outer * g.outer.b + inner * g.inner.b +
-                       panel * NR * (Transposed ? g.ldb : 1);
+      const float* b =
+          g.b + outer * g.outer.b + inner * g.inner.b + panel * NR * (Transposed ? g.ldb : 1);
       float* c = g.c + outer * g.outer.c + inner * g.inner.c + panel * NR;
       const int64_t columns = g.N - panel * NR;
       if (Transposed && g.M <= kUnpackedFewRows) {
         for (int64_t m = 0; m < g.M; ++m)
           if (blocks.count == 1 || (m / MR >= blockBegin && m / MR < blockEnd))
             dotRow<vec<float, Bytes / 4>>(a + m * g.lda, b, g.ldb, g.K, c + m * g.ldc,
-                                          batch * g.M + m, panel * NR,
-                                          columns < NR ? columns : NR, epilogue);
+                                          batch * g.M + m, panel * NR, columns < NR ? columns : NR,
+                                          epilogue);
         continue;
       }
       TileArgs tile;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: 0BSD
 //
-// The micro-kernel under every dense kernel of this folder: MR rows times NV vectors of columns stay in registers while
-// K runs. Matrix products, convolutions and Winograd's products differ only in where their rows lie, so rows are given
-// by pointers: `rows[tap * MR + r]` is row r of tap `tap`, K contiguous floats. A matrix product has one tap; a 3x3
-// convolution has nine, and rows outside of the image point at zeros.
+// The micro-kernel under every dense kernel of this folder: MR rows times NV vectors of columns
+// stay in registers while K runs. Matrix products, convolutions and Winograd's products differ only
+// in where their rows lie, so rows are given by pointers: `rows[tap * MR + r]` is row r of tap
+// `tap`, K contiguous floats. A matrix product has one tap; a 3x3 convolution has nine, and rows
+// outside of the image point at zeros.
 //
-// It is never inlined: inlined into a driver, compilers run out of registers and spill accumulators (measured: 15 %).
-// Sizes and pitches are run-time values, because constants bring nothing here (0.98-1.01x), so that one instance per
-// (MR, NV, vector, epilogue) serves all layers.
+// It is never inlined: inlined into a driver, compilers run out of registers and spill accumulators
+// (measured: 15 %). Sizes and pitches are run-time values, because constants bring nothing here
+// (0.98-1.01x), so that one instance per (MR, NV, vector, epilogue) serves all layers.
 #ifndef ORTC_KERNELS_TILE_H
 #define ORTC_KERNELS_TILE_H
 
@@ -16,33 +17,37 @@
 
 ORTC_RT_ISA_BEGIN
 
-// For epilogues: the first `lanes` floats at p. Where the edge is far `lanes` is a constant, and this is a plain load.
+// For epilogues: the first `lanes` floats at p. Where the edge is far `lanes` is a constant, and
+// this is a plain load.
 template <class V> ORTC_INLINE V load_lanes(const float* p, int lanes) {
   return lanes == lanes_of<V> ? load<V>(p) : load_n<V>(p, lanes);
 }
 
-template <int N> struct Constant { static constexpr int value = N; };
+template <int N> struct Constant {
+  static constexpr int value = N;
+};
 
 struct TileArgs {
-  int64_t rowOffset = 0;    // added to every row pointer
-  const float* b;           // [taps * K] rows of MR x NV x lanes floats, `bStep` floats apart
+  int64_t rowOffset = 0; // added to every row pointer
+  const float* b;        // [taps * K] rows of MR x NV x lanes floats, `bStep` floats apart
   int64_t bStep;
   int64_t taps;
   int64_t k;
   float* c; // the tile's first output; rows are ldc floats apart
   int64_t ldc;
-  int64_t m;            // coordinates of the tile's first element, for the epilogue
+  int64_t m; // coordinates of the tile's first element, for the epilogue
   int64_t n;
   int64_t columns;      // columns that exist from n on; fewer than the tile has at the right edge
-  const char* prefetch; // weights that will be needed soon; the tile fetches `prefetchLines` lines of 64 bytes
+  const char* prefetch; // weights that will be needed soon; the tile fetches `prefetchLines` lines
+                        // of 64 bytes
   int64_t prefetchLines;
 };
 
 // K is cut in chunks, so that prefetches are spread evenly and cost nothing in the inner loop.
 constexpr int64_t kTileChunk = 32;
 
-// An epilogue of many instructions says `static constexpr bool heavy = true`: it is then instantiated once in a loop
-// over the tile in memory, and not once per register of the tile.
+// An epilogue of many instructions says `static constexpr bool heavy = true`: it is then
+// instantiated once in a loop over the tile in memory, and not once per register of the tile.
 template <class Epilogue, class = void> constexpr bool isHeavy = false;
 template <class Epilogue>
 constexpr bool isHeavy<Epilogue, decltype(void(Epilogue::heavy))> = Epilogue::heavy;
@@ -73,7 +78,8 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
                                const Epilogue& epilogueRef) {
   using V = vec<float, Bytes / 4>;
   constexpr int lanes = lanes_of<V>;
-  // A multiply-add takes four cycles: fewer than four sums would wait for each other, so K is dealt out to more.
+  // A multiply-add takes four cycles: fewer than four sums would wait for each other, so K is dealt
+  // out to more.
   constexpr int chains = MR * NV < 4 ? 4 / (MR * NV) : 1;
   V acc[chains][MR][NV] = {};
 
@@ -132,7 +138,7 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
 #pragma GCC unroll 16
       for (int j = 0; j < NV; ++j)
         store<V>(t.c + r * t.ldc + j * lanes,
-              epilogue(acc[0][r][j], t.m + r, t.n + j * lanes, lanes));
+                 epilogue(acc[0][r][j], t.m + r, t.n + j * lanes, lanes));
     return;
   }
   float tile[MR * NV * lanes];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Winograd's convolution on 3x3 layers of ResNet-50 and others; GFLOP/s count the direct form, so more than the peak is
-// possible.
+// Winograd's convolution on 3x3 layers of ResNet-50 and others; GFLOP/s count the direct form, so
+// more than the peak is possible.
 #include "targets/cpu/kernels/BenchSupport.h"
 #include "targets/cpu/kernels/winograd/pack.h"
 #include "targets/cpu/kernels/winograd/winograd.h"
@@ -11,7 +11,8 @@ using namespace ortc::cpu::testing;
 
 namespace {
 
-template <int O, int MR, int NV, Rows R> void add(Bench& bench, int64_t IC, int64_t OC, int64_t size) {
+template <int O, int MR, int NV, Rows R>
+void add(Bench& bench, int64_t IC, int64_t OC, int64_t size) {
   constexpr int Bytes = 4 * native_lanes<float>, NR = NV * Bytes / 4;
   WinogradArgs a = {};
   a.images = 1, a.IC = IC, a.OC = OC;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: 0BSD
 //
-// Transforms and packs 3x3 weights for winograd.h; called by the compiler, in no bundle. Summed in double, so that the
-// only rounding of the weights is the last one.
+// Transforms and packs 3x3 weights for winograd.h; called by the compiler, in no bundle. Summed in
+// double, so that the only rounding of the weights is the last one.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,17 @@ inline int64_t packedWinogradFloats(int64_t OC, int64_t IC, int O, int NR) {
 // The rows of the matrix G of F(O, 3): what each of the O + 2 products takes of three weights.
 inline const double (*winogradG(int O))[3] {
   static const double two[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
-  static const double four[6][3] = {{1. / 4, 0, 0},           {-1. / 6, -1. / 6, -1. / 6},
-                                    {-1. / 6, 1. / 6, -1. / 6}, {1. / 24, 1. / 12, 1. / 6},
-                                    {1. / 24, -1. / 12, 1. / 6}, {0, 0, 1}};
+  static const double four[6][3] = {{1. / 4, 0, 0},
+                                    {-1. / 6, -1. / 6, -1. / 6},
+                                    {-1. / 6, 1. / 6, -1. / 6},
+                                    {1. / 24, 1. / 12, 1. / 6},
+                                    {1. / 24, -1. / 12, 1. / 6},
+                                    {0, 0, 1}};
   return O == 2 ? two : four;
 }
 
-// From ONNX's [OC][IC][3][3] to [N * N][ceil(OC / NR)][IC][NR], N = O + 2, O = 2 or 4; zeros after channel OC.
+// From ONNX's [OC][IC][3][3] to [N * N][ceil(OC / NR)][IC][NR], N = O + 2, O = 2 or 4; zeros after
+// channel OC.
 inline void packWinograd(const float* w, int64_t OC, int64_t IC, int O, int NR, float* packed) {
   const double(*G)[3] = winogradG(O);
   const int N = O + 2;

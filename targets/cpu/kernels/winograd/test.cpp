@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Winograd's convolution against a reference summed in double, with the rounding that is promised: images that tiles do
-// not divide, padding on either side, channel counts that vectors do not divide, pitches, several blocks of tiles.
+// Winograd's convolution against a reference summed in double, with the rounding that is promised:
+// images that tiles do not divide, padding on either side, channel counts that vectors do not
+// divide, pitches, several blocks of tiles.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
 
@@ -19,7 +20,8 @@ struct Case {
 };
 
 template <int O, int MR, int NV, int Bytes>
-void check(const Case& s, const executor& threads = serial(), std::vector<float>* result = nullptr) {
+void check(const Case& s, const executor& threads = serial(),
+           std::vector<float>* result = nullptr) {
   constexpr int NR = NV * Bytes / 4;
   const int64_t OH = s.H + s.pad + s.padEnd - 2, OW = s.W + s.pad + s.padEnd - 2;
   const int64_t xPixel = s.IC + s.xExtra, yPixel = s.OC + s.yExtra, pixels = s.images * OH * OW;
@@ -60,8 +62,7 @@ void check(const Case& s, const executor& threads = serial(), std::vector<float>
       REQUIRE(y[m * yPixel + n] == 77.0f);
   }
   CHECK(worst < (O == 4 ? 2e-5 : 3e-6) * std::max(1.0, largest));
-  if (result)
-    result->assign(y.begin(), y.end());
+  if (result) result->assign(y.begin(), y.end());
 }
 
 template <int O, int MR, int NV, int Bytes> void checkTile() {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: 0BSD
 //
-// 3x3 convolution of stride 1 by Winograd's minimal filtering, as in Lavin and Gray, "Fast Algorithms for Convolutional
-// Neural Networks" (arXiv 1509.09308): output tiles of O x O pixels from N x N inputs, N = O + 2, cost N * N products
-// instead of 9 * O * O; 36 for 144 with O = 4, 16 for 36 with O = 2.
+// 3x3 convolution of stride 1 by Winograd's minimal filtering, as in Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks" (arXiv 1509.09308): output tiles of O x O pixels
+// from N x N inputs, N = O + 2, cost N * N products instead of 9 * O * O; 36 for 144 with O = 4, 16
+// for 36 with O = 2.
 //
 //   winograd_f32<O, MR, NV, Bytes, Rows>(args, epilogue, threads)
 //
-// Tiles are taken in blocks. For each block every tile is transformed into N * N rows of channels, then there are N * N
-// matrix products [tiles, IC] x [IC, OC] by the shared micro-kernel, then every tile is transformed back and stored
-// through the epilogue. Rounding is about 10 times that of the direct form for O = 4 (1e-5 of the largest output at
-// most), so it is an option of the numerics, not a default for everybody.
+// Tiles are taken in blocks. For each block every tile is transformed into N * N rows of channels,
+// then there are N * N matrix products [tiles, IC] x [IC, OC] by the shared micro-kernel, then
+// every tile is transformed back and stored through the epilogue. Rounding is about 10 times that
+// of the direct form for O = 4 (1e-5 of the largest output at most), so it is an option of the
+// numerics, not a default for everybody.
 #ifndef ORTC_KERNELS_WINOGRAD_H
 #define ORTC_KERNELS_WINOGRAD_H
 
@@ -18,9 +20,9 @@
 ORTC_RT_ISA_BEGIN
 
 struct WinogradArgs {
-  const float* x; // [images][H][W][IC]
-  const float* u; // packed: [N * N][ceil(OC / NR)][IC][NR]
-  float* y;       // [images][OH * OW][OC], pixels yPixel floats apart
+  const float* x;   // [images][H][W][IC]
+  const float* u;   // packed: [N * N][ceil(OC / NR)][IC][NR]
+  float* y;         // [images][OH * OW][OC], pixels yPixel floats apart
   float* workspace; // winogradWorkspaceFloats() floats
   int64_t images, IC, OC;
   ConvAxis height, width; // kernel 3, stride 1, dilation 1
@@ -29,8 +31,9 @@ struct WinogradArgs {
   int64_t prefetchBytes = 0; // as in GemmArgs
 };
 
-// How the tiles are cut in blocks of about equal size. Enough of them share one pass over the weights to pay for reading
-// those; few enough that a block's data stays in or near L2. Measured: 14 to 98 are within 4 %.
+// How the tiles are cut in blocks of about equal size. Enough of them share one pass over the
+// weights to pay for reading those; few enough that a block's data stays in or near L2. Measured:
+// 14 to 98 are within 4 %.
 struct WinogradPlan {
   static constexpr int64_t kTiles = 48;
   int64_t tilesX, tilesY, tiles, blocks, most;
@@ -97,7 +100,8 @@ struct WinogradNone {
 
 // The N * N inputs of a tile, given by pointers, to N * N rows `stride` floats apart.
 template <int O, int Bytes>
-ORTC_NOINLINE void winogradInput(const float* const* x, float* out, int64_t stride, int64_t channels) {
+ORTC_NOINLINE void winogradInput(const float* const* x, float* out, int64_t stride,
+                                 int64_t channels) {
   using V = vec<float, Bytes / 4>;
   constexpr int N = O + 2;
   for (int64_t c = 0; c < channels; c += lanes_of<V>) {
@@ -125,7 +129,8 @@ ORTC_NOINLINE void winogradInput(const float* const* x, float* out, int64_t stri
   }
 }
 
-// N * N rows `stride` floats apart to the rows x columns pixels of a tile; m is the first pixel, `width` those of a row.
+// N * N rows `stride` floats apart to the rows x columns pixels of a tile; m is the first pixel,
+// `width` those of a row.
 template <int O, int Bytes, class Epilogue>
 ORTC_NOINLINE void winogradOutput(const float* in, int64_t stride, float* y, int64_t yPixel,
                                   int64_t width, int64_t m, int64_t rows, int64_t columns,
@@ -169,8 +174,7 @@ ORTC_NOINLINE void winograd_f32(const WinogradArgs& a, const Epilogue& epilogue,
   constexpr int N = O + 2;
   constexpr int64_t NR = NV * Bytes / 4;
   const WinogradPlan plan(a, O);
-  if (plan.tiles <= 0)
-    return;
+  if (plan.tiles <= 0) return;
   const int64_t panels = (a.OC + NR - 1) / NR, panelFloats = a.IC * NR;
   float* const zeros = a.workspace;
   float* const in = zeros + plan.inPitch;
@@ -197,10 +201,10 @@ ORTC_NOINLINE void winograd_f32(const WinogradArgs& a, const Epilogue& epilogue,
           const float* line = a.x + image * a.xImage + row * a.xRow;
           for (int j = 0; j < N; ++j) {
             const int64_t column = left - a.width.pad + j;
-            x[i * N + j] = uint64_t(row) < uint64_t(a.height.in) &&
-                                   uint64_t(column) < uint64_t(a.width.in)
-                               ? line + column * a.xPixel
-                               : zeros;
+            x[i * N + j] =
+                uint64_t(row) < uint64_t(a.height.in) && uint64_t(column) < uint64_t(a.width.in)
+                    ? line + column * a.xPixel
+                    : zeros;
           }
         }
         winogradInput<O, Bytes>(x, in + t * plan.inPitch, plan.inStride, a.IC);
@@ -229,8 +233,8 @@ ORTC_NOINLINE void winograd_f32(const WinogradArgs& a, const Epilogue& epilogue,
         for (int64_t i = 0; i < rows.count; ++i) {
           tile.m = rows.begin(i);
           tile.c = out + product * plan.outStride + tile.m * plan.outPitch + tile.n;
-          tile.prefetch = reinterpret_cast<const char*>(tile.b) + a.prefetchBytes +
-                          i * prefetchLines * 64;
+          tile.prefetch =
+              reinterpret_cast<const char*>(tile.b) + a.prefetchBytes + i * prefetchLines * 64;
           tile.prefetchLines = prefetchLines;
           const float* table[MR];
           fillTable<MR, R>(fill, table, 1, tile.m, rows.height(i));
