@@ -98,8 +98,21 @@ static Tensor indexOf(NodeBuilder& n, Tensor x, const Entries& keys) {
   if (x.dtype == DType::String) return stringIndex(n, x, keys.strings);
   return numberIndex(n, x, n.castTo(keys.table, x.dtype));
 }
-/// values[index], or `otherwise` (rank 0) for -1.
+/// values[index], or `otherwise` (a constant of rank 0) for -1.
 static Tensor valueAt(NodeBuilder& n, Tensor index, const Entries& values, Tensor otherwise) {
+  if (values.table.dtype == DType::String) {
+    // One table whose last element is the default: a choice between strings would be one between
+    // constants, which scalars of this type cannot be.
+    HostTensor t(n.typeOf(DType::String), {values.count + 1});
+    std::copy(values.strings.begin(), values.strings.end(), t.strings->begin());
+    t.strings->back() = n.constantTensor(otherwise)->strings->front();
+    Tensor table = n.constant(t, DType::String);
+    Size extent = n.size(values.count);
+    return n.generate(n.sizes(index), DType::String, [&](ArrayRef<Scalar> i) {
+      Scalar at = n.toIndex(n.at(index, i));
+      return n.at(table, select(at >= 0.0, min(at, n.index(extent)), n.index(extent)));
+    });
+  }
   if (values.count == 0) return n.broadcastTo(otherwise, n.sizes(index));
   return n.generate(n.sizes(index), values.table.dtype, [&](ArrayRef<Scalar> i) {
     Scalar at = n.at(index, i);

@@ -64,13 +64,13 @@ static void pad(NodeBuilder& n, Tensor x, ArrayRef<Size> begin, ArrayRef<Size> e
   }));
 }
 
-// Attributes before opset 11 ('paddings' in opset 1); axes since 18; mode wrap since 19.
+// Attributes before opset 11 ('paddings' in opset 1); axes since 18; mode wrap since 19, but
+// exporters write it before, too.
 ORTC_ONNX_OP("Pad", since(1, 2, 11, 13, 18, 19, 21, 23, 24, 25)) {
   Tensor x = n.input(0, "data"), value;
   std::string mode = n.stringAttr("mode", "constant");
-  if (mode != "constant" && mode != "reflect" && mode != "edge" && (mode != "wrap" || n.opset < 19))
-    n.error("'mode' is '{}'; expected constant, reflect or edge{}", mode,
-            n.opset < 19 ? "" : ", or wrap");
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
+    n.error("'mode' is '{}'; expected constant, reflect, edge or wrap", mode);
   std::vector<Size> pads;
   double literal = 0;
   std::vector<int64_t> axes = axesFrom(0, x.rank());

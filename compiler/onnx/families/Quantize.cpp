@@ -43,7 +43,7 @@ static Tensor placed(NodeBuilder& n, Tensor t, Tensor x, int64_t axis, int64_t b
 }
 
 static int64_t quantAxis(NodeBuilder& n, Tensor x) {
-  int64_t axis = n.opset < 13 ? 0 : n.intAttr("axis", 1);
+  int64_t axis = n.opset < 13 && n.node.domain.empty() ? 0 : n.intAttr("axis", 1);
   // with one scale for all, the axis says nothing
   if (axis >= x.rank() || axis < -x.rank()) return 0;
   return axis < 0 ? axis + x.rank() : axis;
@@ -68,7 +68,7 @@ static double largestF8(DType t) {
   return t == DType::F8E4M3FN ? 448 : t == DType::F8E4M3FNUZ ? 240 : 57344;
 }
 
-ORTC_ONNX_OP("QuantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) {
+static void quantize(NodeBuilder& n) {
   Tensor x = n.input(0, "x"), scale = n.input(1, "y_scale", floating),
          zero = n.optionalInput(2, "y_zero_point");
   if (!floating.has(x.dtype) && x.dtype != DType::I32)
@@ -101,7 +101,15 @@ ORTC_ONNX_OP("QuantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) {
   }));
 }
 
-ORTC_ONNX_OP("DequantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) {
+ORTC_ONNX_OP("QuantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) {
+  quantize(n);
+}
+// The same with types that the standard took up later.
+ORTC_ONNX_OP_IN("com.microsoft", "QuantizeLinear", since(1)) {
+  quantize(n);
+}
+
+static void dequantize(NodeBuilder& n) {
   Tensor x = n.input(0, "x", plainType), scale = n.input(1, "x_scale", floating),
          zero = n.optionalInput(2, "x_zero_point", oneOf({x.dtype}));
   DType to = scale.dtype;
@@ -135,6 +143,13 @@ ORTC_ONNX_OP("DequantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) {
     }
     return n.cast(v * n.cast(s[1], type), to);
   }));
+}
+
+ORTC_ONNX_OP("DequantizeLinear", since(10, 13, 19, 21, 23, 24, 25, 28)) {
+  dequantize(n);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "DequantizeLinear", since(1)) {
+  dequantize(n);
 }
 
 // The scale and zero point of x itself; 0 is always representable.
