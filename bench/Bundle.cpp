@@ -28,7 +28,7 @@ std::string readAll(const std::string& path) {
 }
 
 void shell(const std::string& command, const std::string& log) {
-  if (std::system((command + " > " + quoted(log) + " 2>&1").c_str()) == 0) return;
+  if (std::system(("{ " + command + "; } > " + quoted(log) + " 2>&1").c_str()) == 0) return;
   std::string text = readAll(log);
   // The first line that names an error says most.
   size_t at = text.find("error:");

@@ -187,7 +187,7 @@ std::vector<CaseInput> collectCases(const std::vector<std::string>& paths,
   for (const std::string& path : paths) {
     if (!fs::is_directory(path, error)) {
       if (!fs::exists(path, error))
-        diagnostics.report({Severity::Error, path, "", "no such file or folder", {}});
+        throw UsageError{fmt::format("{}: no such file or folder", path), ""};
       else
         cases.push_back({path, "", path});
       continue;

@@ -14,6 +14,7 @@ std::optional<ScalarOp> decodeScalar(Operation* op, unsigned result) {
   static const llvm::StringMap<C> codes = [] {
     llvm::StringMap<C> m;
 #define ARITH(name) m["arith." #name] = C::name;
+    // clang-format off
     ARITH(addi)
     ARITH(subi)
     ARITH(muli) ARITH(divsi) ARITH(divui) ARITH(remsi) ARITH(remui) ARITH(floordivsi)
@@ -23,14 +24,16 @@ std::optional<ScalarOp> decodeScalar(Operation* op, unsigned result) {
                     ARITH(maximumf) ARITH(minimumf) ARITH(maxnumf) ARITH(minnumf) ARITH(cmpf)
                         ARITH(extsi) ARITH(extui) ARITH(trunci) ARITH(bitcast) ARITH(sitofp)
                             ARITH(uitofp) ARITH(fptosi) ARITH(fptoui)
+    // clang-format on
 #undef ARITH
-                                m["arith.select"] = C::selectInteger;
+                            m["arith.select"] = C::selectInteger;
     m["arith.index_cast"] = C::indexCast;
     m["arith.index_castui"] = C::extui;
     m["arith.extf"] = m["arith.truncf"] = C::convertFloat;
     m["arith.addui_extended"] = C::addi;
     m["arith.mulsi_extended"] = m["arith.mului_extended"] = C::muli;
 #define MATH(name) m["math." #name] = C::name;
+    // clang-format off
     MATH(absi)
     MATH(ctlz)
     MATH(cttz) MATH(ctpop) MATH(ipowi) MATH(fma) MATH(fpowi) MATH(copysign) MATH(atan2) MATH(powf)
@@ -38,6 +41,7 @@ std::optional<ScalarOp> decodeScalar(Operation* op, unsigned result) {
             MATH(ceil) MATH(cos) MATH(cosh) MATH(erf) MATH(exp) MATH(exp2) MATH(expm1) MATH(floor)
                 MATH(log) MATH(log10) MATH(log1p) MATH(log2) MATH(round) MATH(roundeven) MATH(rsqrt)
                     MATH(sin) MATH(sinh) MATH(sqrt) MATH(tan) MATH(tanh) MATH(trunc)
+    // clang-format on
 #undef MATH
                         return m;
   }();

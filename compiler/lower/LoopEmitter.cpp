@@ -11,12 +11,21 @@ namespace ortc {
 
 Value LoopEmitter::scalar(Value v) {
   Operation* op = v.getDefiningOp();
-  if (op && isa<arith::ConstantOp>(op)) return b.clone(*op)->getResult(0);
+  // Written outside of the loops that it does not depend on, so that neither do its users.
+  OpBuilder::InsertionGuard guard(b);
+  if (op && isa<arith::ConstantOp>(op)) {
+    b.restoreInsertionPoint(hoistPoint({}));
+    return b.clone(*op)->getResult(0);
+  }
   if (dominatesHere(v)) return v;   // of this function: a loop index, or something written before
   if (op && outside.isInside(op)) { // index arithmetic that fusion moved into the kernel
     IRMapping map;
-    for (Value operand : op->getOperands())
-      map.map(operand, scalar(operand));
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(scalar(operand));
+      map.map(operand, operands.back());
+    }
+    if (isPure(op)) b.restoreInsertionPoint(hoistPoint(operands));
     return b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber());
   }
   return outside.scalar(v);
@@ -45,6 +54,9 @@ Value LoopEmitter::size(Value tensor, int64_t dim) {
 // ---- index arithmetic ----
 
 Value LoopEmitter::index(int64_t c) {
+  // Outside of all loops, so that what is computed from it can be written there, too.
+  OpBuilder::InsertionGuard guard(b);
+  b.restoreInsertionPoint(hoistPoint({}));
   return b.create<arith::ConstantIndexOp>(loc, c);
 }
 static std::optional<int64_t> constant(Value v) {
@@ -437,6 +449,16 @@ void LoopEmitter::clone(Operation& op, IRMapping& map, ValueRange loops) {
   for (Value v : op.getOperands())
     if (!map.contains(v)) map.map(v, scalar(v));
   if (op.getNumRegions() == 0) {
+    // What does not change in the inner loops is written before them: with free sizes, the row that
+    // a broadcast reads is a choice (size == 1 ? 0 : i), and the sums over that row must not be
+    // written once per element.
+    OpBuilder::InsertionGuard guard(b);
+    if (isPure(&op)) {
+      SmallVector<Value> operands;
+      for (Value v : op.getOperands())
+        operands.push_back(map.lookup(v));
+      b.restoreInsertionPoint(hoistPoint(operands));
+    }
     Operation* copy = b.clone(op, map);
     SmallVector<Value> folded;
     if (copy->getNumResults() == 1 && succeeded(b.tryFold(copy, folded)) && !folded.empty()) {
