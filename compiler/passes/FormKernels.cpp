@@ -19,11 +19,15 @@
 // constant or control flow.
 #include "compiler/passes/FormKernels.h"
 #include "compiler/ir/Sizes.h"
+#include "compiler/passes/Passes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 
 using namespace mlir;
 
 namespace ortc {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "compiler/passes/Passes.h.inc"
+
 namespace {
 
 bool isView(Operation* op) {
@@ -531,6 +535,9 @@ private:
   }
 };
 
+struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
+  void runOnOperation() override { formKernels(getOperation()); }
+};
 } // namespace
 
 void formKernels(func::FuncOp function) {

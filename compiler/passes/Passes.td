@@ -144,4 +144,28 @@ def SinkReshape : Pass<"sink-reshape", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::ortc::OrtcDialect"];
 }
 
+def FormKernels : Pass<"form-kernels", "::mlir::func::FuncOp"> {
+  let summary = "decides what is computed together";
+  let description = [{
+    Groups the tensor ops of a function into `ortc.kernel` regions, each of which becomes one function and one launch:
+    contractions and convolutions with the elementwise ops after them, and what else can be computed in one loop nest
+    without computing anything twice that is worth a trip through memory. Reshapes, slices and concatenations stay
+    outside: the planner makes them views.
+
+    ```mlir
+    %m = linalg.generic {... maximum over j ...} ins(%x)
+    %e = linalg.generic {... exp(x - m) ...} ins(%x, %m)
+    ```
+    becomes
+    ```mlir
+    %e = ortc.kernel "kernel" {
+      %m = linalg.generic {... maximum over j ...} ins(%x)
+      %0 = linalg.generic {... exp(x - m) ...} ins(%x, %m)
+      ortc.yield %0
+    }
+    ```
+  }];
+  let dependentDialects = ["::ortc::OrtcDialect"];
+}
+
 #endif // ORTC_PASSES_TD
