@@ -9,11 +9,13 @@ using namespace mlir;
 
 namespace {
 
-/// The facts of the program for a body of @main, which maps tensors of 8 x 16 elements; kernels are called by KERNEL(...).
+/// The facts of the program for a body of @main, which maps tensors of 8 x 16 elements; kernels are
+/// called by KERNEL(...).
 ortc::ProgramFacts plan(const std::string& results, const std::string& body) {
   MLIRContext context;
-  context.loadDialect<ortc::OrtcDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect, linalg::LinalgDialect, tensor::TensorDialect,
-                      scf::SCFDialect, memref::MemRefDialect>();
+  context.loadDialect<ortc::OrtcDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect,
+                      linalg::LinalgDialect, tensor::TensorDialect, scf::SCFDialect,
+                      memref::MemRefDialect>();
   std::string text = R"(
 #id = affine_map<(i, j) -> (i, j)>
 #t = affine_map<(i, j) -> (j, i)>
@@ -41,29 +43,38 @@ module {
 std::string kernel(const std::string& to, const std::string& from, const std::string& map = "#id") {
   bool plain = map == "#id";
   std::string type = plain ? "tensor<8x16xf32>" : "tensor<16x8xf32>", init = plain ? "%e" : "%et";
-  return "    " + to + " = ortc.kernel \"k\" {\n      %g = linalg.generic {indexing_maps = [" + map +
-         ", #id], iterator_types = [\"parallel\", \"parallel\"]} ins(" + from + " : tensor<8x16xf32>) outs(" + init + " : " + type +
-         ") {\n      ^bb0(%v: f32, %o: f32):\n        %n = arith.negf %v : f32\n        linalg.yield %n : f32\n      } -> " + type +
-         "\n      ortc.yield %g : " + type + "\n    } : " + type + "\n";
+  return "    " + to + " = ortc.kernel \"k\" {\n      %g = linalg.generic {indexing_maps = [" +
+         map + ", #id], iterator_types = [\"parallel\", \"parallel\"]} ins(" + from +
+         " : tensor<8x16xf32>) outs(" + init + " : " + type +
+         ") {\n      ^bb0(%v: f32, %o: f32):\n        %n = arith.negf %v : f32\n        "
+         "linalg.yield %n : f32\n      } -> " +
+         type + "\n      ortc.yield %g : " + type + "\n    } : " + type + "\n";
 }
 
 } // namespace
 
 TEST_CASE("an elementwise kernel writes over what it reads for the last time") {
-  auto facts = plan("tensor<8x16xf32>", kernel("%a", "%x") + kernel("%b", "%a") + kernel("%c", "%b") + "    return %c : tensor<8x16xf32>\n");
+  auto facts =
+      plan("tensor<8x16xf32>", kernel("%a", "%x") + kernel("%b", "%a") + kernel("%c", "%b") +
+                                   "    return %c : tensor<8x16xf32>\n");
   CHECK(facts.arenaBytes == 8 * 16 * 4);
 }
 
 TEST_CASE("not when it reads elsewhere, or when it is not the last time") {
-  auto transposed = plan("tensor<16x8xf32>", kernel("%a", "%x") + kernel("%b", "%a") + kernel("%c", "%b", "#t") + "    return %c : tensor<16x8xf32>\n");
+  auto transposed =
+      plan("tensor<16x8xf32>", kernel("%a", "%x") + kernel("%b", "%a") + kernel("%c", "%b", "#t") +
+                                   "    return %c : tensor<16x8xf32>\n");
   CHECK(transposed.arenaBytes == 8 * 16 * 4);
-  auto twice = plan("tensor<8x16xf32>, tensor<8x16xf32>", kernel("%a", "%x") + kernel("%b", "%a") + kernel("%c", "%a") + kernel("%d", "%b") +
-                                                              "    return %c, %d : tensor<8x16xf32>, tensor<8x16xf32>\n");
+  auto twice =
+      plan("tensor<8x16xf32>, tensor<8x16xf32>",
+           kernel("%a", "%x") + kernel("%b", "%a") + kernel("%c", "%a") + kernel("%d", "%b") +
+               "    return %c, %d : tensor<8x16xf32>, tensor<8x16xf32>\n");
   CHECK(twice.arenaBytes == 2 * 8 * 16 * 4);
 }
 
 TEST_CASE("sources of a concatenation are written in their places, one inside of another as well") {
-  auto facts = plan("tensor<8x48xf32>", kernel("%a", "%x") + kernel("%b", "%a") + kernel("%c", "%b") + R"(
+  auto facts =
+      plan("tensor<8x48xf32>", kernel("%a", "%x") + kernel("%b", "%a") + kernel("%c", "%b") + R"(
     %f = tensor.empty() : tensor<8x32xf32>
     %ab = ortc.concat axis 1 (%a, %b) into %f : tensor<8x16xf32>, tensor<8x16xf32> -> tensor<8x32xf32>
     %h = tensor.empty() : tensor<8x48xf32>
