@@ -55,6 +55,7 @@ bool buildImage(const CompileOptions& options, const Bundle& bundle, const std::
   ProcessResult r = runProgram(command, 1800);
   if (r.exitCode == 0) return true;
   log = r.output;
+  if (log.empty()) log = fmt::format("firmware.sh ended with exit code {} and no word", r.exitCode);
   // The linker's words, shortened: "region `FLASH' overflowed by 1234 bytes".
   if (size_t at = log.find("overflowed by "); at != std::string::npos) {
     size_t begin = log.rfind("region", at);

@@ -303,8 +303,26 @@ std::optional<Sizes> Places::stridesThrough(ReshapeOp reshape, const PlannedPlac
   return strides;
 }
 
+/// A host step takes a pointer and sizes: what lies in memory with gaps (one column of a table) is
+/// copied first.
+LogicalResult Places::closeUpOperands(HostStepOp step) {
+  for (OpOperand& operand : step->getOpOperands()) {
+    auto place = places.find(operand.get());
+    if (place == places.end()) continue;
+    b.setInsertionPoint(step);
+    if (isContiguous(place->second, getSizes(b, operand.get()))) continue;
+    Value copy = copyOf(operand.get(), step);
+    number();
+    if (failed(placeResult(copy))) return failure();
+    operand.set(copy);
+  }
+  return success();
+}
+
 LogicalResult Places::placeBlock(Block& block) {
   for (Operation& op : llvm::make_early_inc_range(block)) {
+    if (auto step = dyn_cast<HostStepOp>(op); step && failed(closeUpOperands(step)))
+      return failure();
     for (Value r : op.getResults()) {
       if (!isPlaced(r.getType())) continue;
       if (isa<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(op)) continue;

@@ -72,6 +72,7 @@ private:
   mlir::Value copyOf(mlir::Value tensor, mlir::Operation* before);
   bool claim(mlir::Value tensor, Target target);
   mlir::LogicalResult placeBlock(mlir::Block& block);
+  mlir::LogicalResult closeUpOperands(HostStepOp step);
   mlir::FailureOr<PlannedPlace> placeResult(mlir::Value tensor);
   mlir::LogicalResult placeInsert(mlir::tensor::InsertSliceOp insert, const PlannedPlace& dest);
   mlir::LogicalResult placeBranchResult(mlir::scf::IfOp branch, unsigned i);

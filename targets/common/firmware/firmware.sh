@@ -130,10 +130,11 @@ build() {
       printf "\"code\": %d, \"constants\": %d, \"data\": %d, \"bss\": %d, \"stack\": %d, \"test\": %d, ", code, constants, data, bss,
         stack, size[".test"] + size[".vectors"]
     }' >"$out/size.json"
-  # NAME<tab>BYTES<tab>static; the names are C++ signatures of ours, without quotes
-  cat "$out"/obj/*.su | sort -t"$(printf '\t')" -k2,2nr | head -5 | awk -F'\t' '
+  # NAME<tab>BYTES<tab>static; the names are C++ signatures of ours, without quotes. Not `head`: a reader that leaves early
+  # ends sort by a signal, and with that, now and then, the script.
+  cat "$out"/obj/*.su | sort -t"$(printf '\t')" -k2,2nr | awk -F'\t' '
     BEGIN { printf "\"frames\": [" }
-    { name = $1; sub(/^.*:[0-9]+:[0-9]+:/, "", name); gsub(/["\\]/, "", name)
+    NR <= 5 { name = $1; sub(/^.*:[0-9]+:[0-9]+:/, "", name); gsub(/["\\]/, "", name)
       printf "%s{\"function\": \"%s\", \"bytes\": %d}", (NR > 1 ? ", " : ""), name, $2 }
     END { print "]}" }' >>"$out/size.json"
 }
