@@ -89,7 +89,9 @@ protected:
       return bits(static_cast<uint32_t>(value.bitcastToAPInt().getZExtValue()));
     APFloat positive = value;
     if (value.isNegative()) positive.changeSign();
-    std::string text = shortestDecimal(positive);
+    // The shortest text of the largest number is a little more than it, which WGSL refuses to
+    // round.
+    std::string text = positive.isLargest() ? "3.4028234663852886e+38" : shortestDecimal(positive);
     return value.isNegative() ? Expr{"-" + text, Prec::Unary} : Expr{text};
   }
   Expr integerLiteral(Type type, const APInt& value) override {
