@@ -58,9 +58,10 @@ public:
   }
 
   static std::string bindingName(const gpu::Binding& binding) {
-    return binding.segment == "arena" || binding.segment == "weights"
-               ? binding.segment + "_data"
-               : binding.segment + std::to_string(binding.number);
+    if (binding.segment == "input" || binding.segment == "output")
+      return binding.segment + std::to_string(binding.number);
+    return binding.segment + "_data" +
+           (binding.number ? std::to_string(binding.number + 1) : std::string());
   }
   SmallVector<std::string> bindingNames, parameterNames;
 
