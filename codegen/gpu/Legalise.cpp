@@ -687,6 +687,7 @@ FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
     }
     SmallVector<Binding> args;
     std::string key = source.getSymName().str();
+    SmallVector<int64_t>& weights = result.weightBuffers[launch];
     for (Value v : launch.getArguments()) {
       Binding binding;
       if (isa<MemRefType>(v.getType())) {
@@ -697,8 +698,14 @@ FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
           return;
         }
         binding.segment = buffer.getSegment().str();
-        binding.number =
-            binding.segment == "input" || binding.segment == "output" ? buffer.getNumber() : 0;
+        if (binding.segment == "input" || binding.segment == "output") {
+          binding.number = buffer.getNumber();
+        } else if (binding.segment == "weights") {
+          // Counted, so that layers with their weights in other buffers share one kernel.
+          auto it = llvm::find(weights, buffer.getNumber());
+          binding.number = it - weights.begin();
+          if (it == weights.end()) weights.push_back(buffer.getNumber());
+        }
         key += "|" + binding.segment + std::to_string(binding.number);
       }
       args.push_back(binding);

@@ -23,7 +23,9 @@ namespace ortc::codegen::gpu {
 
 struct Binding {
   std::string segment; ///< "arena", "weights", "input", "output"
-  int64_t number = 0;  ///< of an input or output
+  /// Of an input or output. Weights may lie in several buffers: which of them it is, is told per
+  /// launch (weightsOf), and here they are counted.
+  int64_t number = 0;
   bool written = false;
   bool isFloat = false; ///< f32, else i32
   bool isAtomic = false;
@@ -60,12 +62,18 @@ public:
     auto it = byLaunch.find(launch);
     return it == byLaunch.end() ? -1 : static_cast<int>(it->second);
   }
+  /// The buffer of weights (BufferOp's number) behind each of the kernel's bindings of weights.
+  llvm::ArrayRef<int64_t> weightsOf(LaunchOp launch) const {
+    auto it = weightBuffers.find(launch);
+    return it == weightBuffers.end() ? llvm::ArrayRef<int64_t>() : it->second;
+  }
   mlir::ModuleOp legalised() { return *module; }
 
 private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<DeviceKernel> list;
   llvm::DenseMap<mlir::Operation*, unsigned> byLaunch;
+  llvm::DenseMap<mlir::Operation*, llvm::SmallVector<int64_t>> weightBuffers;
 };
 
 } // namespace ortc::codegen::gpu

@@ -34,24 +34,24 @@ std::string quoted(StringRef text) {
 
 struct DType {
   const char* name;
-  int64_t bytes;
+  const char* array; ///< what a caller holds it in
 };
 DType dtypeOf(int64_t onnx) {
   switch (onnx) {
-  case 1: return {"float32", 4};
-  case 2: return {"uint8", 1};
-  case 3: return {"int8", 1};
-  case 4: return {"uint16", 2};
-  case 5: return {"int16", 2};
-  case 6: return {"int32", 4};
-  case 7: return {"int64", 8};
-  case 9: return {"bool", 1};
-  case 10: return {"float16", 2};
-  case 11: return {"float64", 8};
-  case 12: return {"uint32", 4};
-  case 13: return {"uint64", 8};
-  case 16: return {"bfloat16", 2};
-  default: return {nullptr, 0};
+  case 1: return {"float32", "Float32Array"};
+  case 2: return {"uint8", "Uint8Array"};
+  case 3: return {"int8", "Int8Array"};
+  case 4: return {"uint16", "Uint16Array"};
+  case 5: return {"int16", "Int16Array"};
+  case 6: return {"int32", "Int32Array"};
+  case 7: return {"int64", "BigInt64Array"};
+  case 9: return {"bool", "Uint8Array"};
+  case 10: return {"float16", "Uint16Array"};
+  case 11: return {"float64", "Float64Array"};
+  case 12: return {"uint32", "Uint32Array"};
+  case 13: return {"uint64", "BigUint64Array"};
+  case 16: return {"bfloat16", "Uint16Array"};
+  default: return {nullptr, nullptr};
   }
 }
 
@@ -64,9 +64,15 @@ public:
     for (const char* name :
          {"run", "dims", "arena", "weights", "model", "groups", "bytes", "create", "sizes"})
       names.reserve(name);
+    module.walk([&](BufferOp buffer) {
+      if (buffer.getSegment() == "weights") names.reserve(weightsName(buffer.getNumber()));
+    });
   }
   func::FuncOp program;
   bool usesGroups = false;
+  static std::string weightsName(int64_t buffer) {
+    return "weights" + (buffer ? std::to_string(buffer) : std::string());
+  }
 
   unsigned count(StringRef key) {
     auto list = module->getAttrOfType<ArrayAttr>(key);
@@ -264,6 +270,7 @@ private:
     StringRef segment = op.getSegment();
     if (segment == "input") return std::to_string(1 + op.getNumber());
     if (segment == "output") return std::to_string(1 + count("ortc.inputs") + op.getNumber());
+    if (segment == "weights") return std::to_string(op.getNumber());
     return "0";
   }
 
@@ -306,9 +313,9 @@ private:
     const gpu::DeviceKernel& kernel = device.kernels()[index];
     SmallVector<std::string> ranges, scalars;
     for (const gpu::Binding& b : kernel.bindings)
-      ranges.push_back(b.segment == "arena" || b.segment == "weights"
-                           ? b.segment
-                           : b.segment + std::to_string(b.number));
+      ranges.push_back(b.segment == "arena"     ? b.segment
+                       : b.segment == "weights" ? weightsName(device.weightsOf(op)[b.number])
+                                                : b.segment + std::to_string(b.number));
     for (const gpu::DeviceScalar& s : kernel.scalars) {
       Value operand = op->getOperand(s.arg);
       if (!s.isOffset) {
@@ -428,10 +435,17 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
   }
   w.close("],");
   auto weights = module->getAttrOfType<IntegerAttr>("ortc.weights_bytes");
-  std::string bytes = std::to_string(weights ? weights.getInt() : 0);
-  if (bytes != "0")
-    w.line("weights: { file: " + quoted(options.weightsFile) + ", bytes: " + bytes +
-           ", segments: [{ offset: 0, bytes: " + bytes + " }] },");
+  uint64_t bytes = weights ? weights.getInt() : 0;
+  auto buffers = options.weightBuffers;
+  if (buffers.empty() && bytes) buffers.push_back({0, bytes});
+  if (bytes) {
+    SmallVector<std::string> segments;
+    for (auto [offset, size] : buffers)
+      segments.push_back("{ offset: " + std::to_string(offset) +
+                         ", bytes: " + std::to_string(size) + " }");
+    w.line("weights: { file: " + quoted(options.weightsFile) + ", bytes: " + std::to_string(bytes) +
+           ", segments: [" + llvm::join(segments, ", ") + "] },");
+  }
   w.line("arena: sizes,");
   std::string programDims = p.dimDeclarations(program, 4);
   bool usesBytes = mentions(program, "bytes") || mentions(program, "arena");
@@ -446,7 +460,10 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
     return false;
   };
   if (usesRange("arena")) w.line("const arena = run.arena(0, 0, bytes[0]);");
-  if (usesRange("weights")) w.line("const weights = run.weights(0, 0, " + bytes + ");");
+  for (auto [i, buffer] : llvm::enumerate(buffers))
+    if (std::string name = JsPrinter::weightsName(i); usesRange(name))
+      w.line("const " + name + " = run.weights(" + std::to_string(i) + ", 0, " +
+             std::to_string(buffer.second) + ");");
   os << program;
   w.close("},");
   w.close("};");
@@ -454,6 +471,36 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
   w.line("export const create = (options) => createSession(model, { base: import.meta.url, "
          "...options });");
   return success(ok);
+}
+
+void printTypes(ModuleOp module, llvm::raw_ostream& os, const Options& options) {
+  Writer w(os);
+  w.comment(fileHeader(module));
+  w.line("import type { Model, Options, OutputTensor, Session, Tensor } from " +
+         quoted(options.runtime) + ";");
+  for (bool isInput : {true, false}) {
+    w.blank();
+    w.open(isInput ? "export interface Inputs {" : "export interface Outputs {");
+    auto list = module->getAttrOfType<ArrayAttr>(isInput ? "ortc.inputs" : "ortc.outputs");
+    for (Attribute a : list ? list.getValue() : ArrayRef<Attribute>()) {
+      auto io = cast<DictionaryAttr>(a);
+      auto name = io.getAs<StringAttr>("name");
+      auto dtype = io.getAs<IntegerAttr>("dtype");
+      auto dims = io.getAs<ArrayAttr>("dims");
+      const char* array = dtypeOf(dtype ? dtype.getInt() : 0).array;
+      if (!array) continue; // printModule has said so
+      bool isFixed = dims && llvm::all_of(dims, [](Attribute d) { return isa<IntegerAttr>(d); });
+      std::string type = std::string(isInput ? "Tensor<" : "OutputTensor<") + array + ">";
+      if (isInput && isFixed) type += std::string(" | ") + array;
+      w.line(quoted(name ? name.getValue() : "") + ": " + type + ";");
+    }
+    w.close();
+  }
+  w.blank();
+  w.line("/** What the model is: inputs, outputs, dims, kernels. */");
+  w.line("export declare const model: Model;");
+  w.line("/** Opens it on a GPU: the browser's, or `options.gpu` in Node. */");
+  w.line("export declare function create(options?: Options): Promise<Session<Inputs, Outputs>>;");
 }
 
 } // namespace ortc::codegen::js

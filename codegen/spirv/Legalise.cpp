@@ -253,6 +253,17 @@ private:
       r.push_back(map.lookup(v));
     return r;
   }
+  /// What a while carries: MLIR's conversion to SPIR-V would leave an index as it is.
+  SmallVector<Value> carried(Location loc, ValueRange values) {
+    SmallVector<Value> r = all(values);
+    for (Value& v : r)
+      if (v.getType().isIndex()) v = b.create<arith::IndexCastOp>(loc, b.getI32Type(), v);
+    return r;
+  }
+  Value asValue(Location loc, Type source, Value carriedValue) {
+    if (!source.isIndex()) return carriedValue;
+    return b.create<arith::IndexCastOp>(loc, source, carriedValue);
+  }
   LogicalResult types(Operation* op, TypeRange from, SmallVectorImpl<Type>& to) {
     for (Type t : from) {
       to.push_back(valueType(t));
@@ -324,29 +335,36 @@ private:
         .Case([&](scf::WhileOp f) -> LogicalResult {
           SmallVector<Type> results;
           if (failed(types(op, f.getResultTypes(), results))) return failure();
-          SmallVector<Value> inits = all(f.getInits());
+          for (Type& t : results)
+            if (t.isIndex()) t = b.getI32Type();
+          SmallVector<Value> inits = carried(loc, f.getInits());
           auto made = b.create<scf::WhileOp>(loc, results, inits);
-          SmallVector<Location> l1(inits.size(), loc), l2(results.size(), loc);
-          Block *before, *after;
-          {
+          auto part = [&](Region& to, Block& from, TypeRange carriedTypes) {
             OpBuilder::InsertionGuard guard(b);
-            before = b.createBlock(&made.getBefore(), {}, ValueRange(inits).getTypes(), l1);
-            after = b.createBlock(&made.getAfter(), {}, results, l2);
-          }
-          if (failed(region(*f.getBeforeBody(), before, f.getBeforeArguments(),
-                            before->getArguments())))
+            SmallVector<Location> locations(carriedTypes.size(), loc);
+            Block* block = b.createBlock(&to, {}, carriedTypes, locations);
+            SmallVector<Value> args;
+            for (auto [x, y] : llvm::zip(from.getArguments(), block->getArguments()))
+              args.push_back(asValue(loc, x.getType(), y));
+            return region(from, block, from.getArguments(), args);
+          };
+          if (failed(part(made.getBefore(), *f.getBeforeBody(), ValueRange(inits).getTypes())) ||
+              failed(part(made.getAfter(), *f.getAfterBody(), results)))
             return failure();
-          if (failed(
-                  region(*f.getAfterBody(), after, f.getAfterArguments(), after->getArguments())))
-            return failure();
-          return bind(made);
+          b.setInsertionPointAfter(made);
+          for (auto [x, y] : llvm::zip(f.getResults(), made.getResults()))
+            map[x] = asValue(loc, x.getType(), y);
+          return success();
         })
         .Case([&](scf::YieldOp y) {
-          return b.create<scf::YieldOp>(loc, all(y.getOperands())), success();
+          bool isWhile = isa<scf::WhileOp>(y->getParentOp());
+          b.create<scf::YieldOp>(loc,
+                                 isWhile ? carried(loc, y.getOperands()) : all(y.getOperands()));
+          return success();
         })
         .Case([&](scf::ConditionOp c) {
-          return b.create<scf::ConditionOp>(loc, map.lookup(c.getCondition()), all(c.getArgs())),
-                 success();
+          b.create<scf::ConditionOp>(loc, map.lookup(c.getCondition()), carried(loc, c.getArgs()));
+          return success();
         })
         .Default([&](Operation*) {
           if (op->getNumResults() != 1) return fail(op, "there is no form of it");

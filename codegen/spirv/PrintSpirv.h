@@ -5,6 +5,7 @@
 #include "codegen/spirv/Legalise.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,12 @@ struct SpirvProgram {
 /// All kernels of a module. Failure comes with diagnostics at the ops.
 mlir::FailureOr<SpirvProgram> compileKernels(mlir::ModuleOp module);
 
-/// `static ortc_status run(NAME_context& context, ortc_tensor* outputs, const int64_t* dims)`.
+/// `static ortc_status run(NAME_context& context, ortc_tensor* outputs, const int64_t* dims)`. Both
+/// add the headers of the runtime ("rt/ops.h") that their text needs.
 mlir::LogicalResult printProgram(mlir::func::FuncOp run, const SpirvProgram& program,
-                                 llvm::StringRef contextType, llvm::raw_ostream& os);
+                                 llvm::StringRef contextType, llvm::raw_ostream& os,
+                                 std::set<std::string>& headers);
 mlir::LogicalResult printArenaBytes(mlir::func::FuncOp run, const SpirvProgram& program,
-                                    llvm::raw_ostream& os);
+                                    llvm::raw_ostream& os, std::set<std::string>& headers);
 
 } // namespace ortc::codegen::spirv_text

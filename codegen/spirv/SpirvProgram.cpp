@@ -154,11 +154,12 @@ private:
 } // namespace
 
 LogicalResult printProgram(func::FuncOp run, const SpirvProgram& program, StringRef contextType,
-                           llvm::raw_ostream& os) {
+                           llvm::raw_ostream& os, std::set<std::string>& headers) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
   ProgramPrinter printer(run, program, bodyStream);
   LogicalResult r = printer.printBody();
+  headers.insert(printer.headers.begin(), printer.headers.end());
   body = printer.dimDeclarations(body) + body;
   auto parameter = [&](StringRef type, StringRef name) {
     return (type + (mentions(body, name) ? name.str() : "/*" + name.str() + "*/")).str();
@@ -170,12 +171,14 @@ LogicalResult printProgram(func::FuncOp run, const SpirvProgram& program, String
   return success(succeeded(r) && !printer.failed());
 }
 
-LogicalResult printArenaBytes(func::FuncOp run, const SpirvProgram& program,
-                              llvm::raw_ostream& os) {
+LogicalResult printArenaBytes(func::FuncOp run, const SpirvProgram& program, llvm::raw_ostream& os,
+                              std::set<std::string>& headers) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  return ProgramPrinter(run, program, bodyStream)
-      .printArenaBytes(run->getParentOfType<ModuleOp>(), os);
+  ProgramPrinter printer(run, program, bodyStream);
+  LogicalResult result = printer.printArenaBytes(run->getParentOfType<ModuleOp>(), os);
+  headers.insert(printer.headers.begin(), printer.headers.end());
+  return result;
 }
 
 } // namespace ortc::codegen::spirv_text

@@ -58,9 +58,10 @@ public:
   }
 
   static std::string bindingName(const gpu::Binding& binding) {
-    return binding.segment == "arena" || binding.segment == "weights"
-               ? binding.segment + "_data"
-               : binding.segment + std::to_string(binding.number);
+    if (binding.segment == "input" || binding.segment == "output")
+      return binding.segment + std::to_string(binding.number);
+    return binding.segment + "_data" +
+           (binding.number ? std::to_string(binding.number + 1) : std::string());
   }
   SmallVector<std::string> bindingNames, parameterNames;
 
@@ -89,7 +90,9 @@ protected:
       return bits(static_cast<uint32_t>(value.bitcastToAPInt().getZExtValue()));
     APFloat positive = value;
     if (value.isNegative()) positive.changeSign();
-    std::string text = shortestDecimal(positive);
+    // The shortest text of the largest number is a little more than it, which WGSL refuses to
+    // round.
+    std::string text = positive.isLargest() ? "3.4028234663852886e+38" : shortestDecimal(positive);
     return value.isNegative() ? Expr{"-" + text, Prec::Unary} : Expr{text};
   }
   Expr integerLiteral(Type type, const APInt& value) override {

@@ -100,12 +100,15 @@ static LogicalResult printSpirv(ModuleOp module, llvm::raw_ostream& os, bool bin
   for (auto& [feature, kernel] : program->needs)
     os << "// needs " << feature << ": " << kernel << "\n";
   LogicalResult result = success();
+  std::set<std::string> headers;
   for (auto f : module.getOps<func::FuncOp>()) {
     if (!f->hasAttr("ortc.program")) continue;
-    if (failed(sp::printArenaBytes(f, *program, os)) ||
-        failed(sp::printProgram(f, *program, "net_context", os)))
+    if (failed(sp::printArenaBytes(f, *program, os, headers)) ||
+        failed(sp::printProgram(f, *program, "net_context", os, headers)))
       result = failure();
   }
+  for (const std::string& header : headers)
+    os << "// needs " << header << "\n";
   return result;
 }
 

@@ -267,6 +267,12 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
   constexpr int64_t lo = INT64_MIN, hi = INT64_MAX;
   if (auto c = constantSize(size)) return {*c, *c};
   Operation* op = cast<Value>(size).getDefiningOp();
+  if (auto arg = dyn_cast<BlockArgument>(cast<Value>(size))) {
+    auto loop = dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp());
+    if (!loop || arg != loop.getInductionVar()) return {lo, hi};
+    int64_t end = indexRange(OpFoldResult(loop.getUpperBound())).second;
+    return {indexRange(OpFoldResult(loop.getLowerBound())).first, end == hi ? hi : end - 1};
+  }
   if (!op) return {lo, hi};
   if (op->getName().getStringRef() == "ortc.dim")
     return {op->getAttrOfType<IntegerAttr>("min").getInt(),

@@ -7,6 +7,8 @@
 #include "compiler/onnx/KnownOperators.h"
 #include "compiler/onnx/NodeBuilder.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <set>
 #include <unordered_map>
 
@@ -347,16 +349,15 @@ private:
   }
 
   /// The If at nodes[i] has results of different ranks: each branch gets its own copy of what
-  /// follows. Where that is an error in one of them, the model can only run with the other: the run
-  /// checks for it, and no branch is needed.
+  /// follows.
   std::vector<Tensor> importRestInBranches(const Graph& graph, const std::vector<Node>& nodes,
                                            size_t i, BranchRankError& e) {
     const Node& node = nodes[i];
-    Location loc = locationOf(node);
     copiedNodes += nodes.size() - i;
     auto refuse = [&](const std::string& why) {
       auto& d = reports->error(node.describe(),
-                               "{}, and what is known of the sizes does not tell which is taken",
+                               "{}, and what is known of the sizes does not tell which is taken; "
+                               "this is not supported",
                                e.detail);
       d.note("{}", why);
       d.help("fix the sizes that its condition is computed from with --shape");
@@ -364,54 +365,67 @@ private:
     };
     if (copiedNodes > kCopiedNodesBudget)
       refuse("copying the rest of the graph into both branches would make it too large");
-    auto rest = [&](const char* name) {
+    auto rest = [&](const Graph& branch) {
       Scope scope(*this);
-      std::vector<Tensor> results = importSubgraph(node.attribute(name)->graph(), {});
+      std::vector<Tensor> results = importSubgraph(branch, {});
       for (auto [output, t] : llvm::zip(node.outputs, results))
         scopes.back()[output] = t;
       return importFrom(graph, nodes, i + 1);
     };
+    try {
+      return buildBranches(node, e.condition, rest);
+    } catch (BranchRankError& outer) {
+      refuse("the graph's outputs have different ranks, too: " + outer.detail);
+    } catch (NodeError& error) {
+      report(node, error);
+    }
+    llvm_unreachable("reported");
+  }
+
+  std::vector<Tensor> importBranches(const Node& node, Value condition) override {
+    return buildBranches(node, condition,
+                         [&](const Graph& branch) { return importSubgraph(branch, {}); });
+  }
+
+  /// An If, of which `build` makes each branch. Where one of them is an error of the model (it
+  /// cannot run with these sizes), the model can only run with the other: the run checks for it,
+  /// and no branch is needed. What ortc lacks is an error in either branch.
+  std::vector<Tensor>
+  buildBranches(const Node& node, Value condition,
+                llvm::function_ref<std::vector<Tensor>(const Graph& branch)> build) {
+    Location loc = locationOf(node);
     // Each is built in a region of its own, with errors kept apart.
-    BranchScratch scratch(b, loc, e.condition);
+    BranchScratch scratch(b, loc, condition);
     std::vector<Tensor> results[2];
     bool good[2];
     Diagnostics kept[2];
     for (int k : {0, 1}) {
       OpBuilder::InsertionGuard guard(b);
       b.createBlock(&scratch.region(k));
-      Diagnostics* outer = std::exchange(reports, &kept[k]);
-      kept[k].setFile(outer->file());
-      size_t depth = scopes.size();
+      kept[k].setFile(reports->file());
+      llvm::SaveAndRestore<Diagnostics*> apart(reports, &kept[k]);
       try {
-        results[k] = rest(k == 0 ? "then_branch" : "else_branch");
+        results[k] = build(node.attribute(k == 0 ? "then_branch" : "else_branch")->graph());
         good[k] = true;
       } catch (ImportFailure&) {
         good[k] = false;
-        scopes.resize(depth);
       }
-      reports = outer;
     }
-    if (!good[0] && !good[1]) {
-      auto& d = reports->report(kept[0].all().front());
-      d.note("this is with the first branch of {}; the second one fails as well", node.describe());
-      throw ImportFailure();
-    }
-    if (good[0] != good[1]) {
-      int k = good[0] ? 0 : 1;
-      Value ok = e.condition;
-      if (k == 1)
-        ok =
-            b.create<arith::XOrIOp>(loc, ok, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
-      b.create<CheckOp>(loc, ok, "RUN_ERROR",
-                        fmt::format("{}: only its {} branch gives a graph that can run",
-                                    node.describe(), k == 0 ? "first" : "second"));
-      // What was built moves to where the If would be.
-      for (Operation& op : llvm::make_early_inc_range(scratch.region(k).front())) {
-        op.remove();
-        b.insert(&op);
+    for (int k : {0, 1})
+      for (const Diagnostic& d : kept[k].all())
+        if (good[k]) reports->report(d); // remarks
+    auto firstError = [&](int k) -> const Diagnostic& {
+      return *llvm::find_if(kept[k].all(),
+                            [](const Diagnostic& d) { return d.severity == Severity::Error; });
+    };
+    for (int k : {0, 1})
+      if (!good[k] && (firstError(k).isLimitOfOrtc() || !good[1 - k])) {
+        auto& d = reports->report(firstError(k));
+        if (!good[1 - k])
+          d.note("this is with the first branch of {}; the second one fails as well",
+                 node.describe());
+        throw ImportFailure();
       }
-      return results[k];
-    }
     auto move = [&](int k) {
       return [&, k]() -> std::vector<Tensor> {
         for (Operation& op : llvm::make_early_inc_range(scratch.region(k).front())) {
@@ -421,14 +435,20 @@ private:
         return results[k];
       };
     };
-    try {
-      return buildIf(b, loc, e.condition, move(0), move(1));
-    } catch (BranchRankError& outer) {
-      refuse("the graph's outputs have different ranks, too: " + outer.detail);
-    } catch (NodeError& error) {
-      report(node, error);
-    }
-    llvm_unreachable("reported");
+    if (good[0] && good[1]) return buildIf(b, loc, condition, move(0), move(1));
+    int k = good[0] ? 0 : 1;
+    const Diagnostic& why = firstError(1 - k);
+    reports
+        ->warning(node.describe(), "its {} branch cannot run: {}: {}", k == 0 ? "second" : "first",
+                  why.location, why.message)
+        .note("a run that would take it ends with an error");
+    Value ok = condition;
+    if (k == 1)
+      ok = b.create<arith::XOrIOp>(loc, ok, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
+    b.create<CheckOp>(loc, ok, "RUN_ERROR",
+                      fmt::format("{}: only its {} branch gives a graph that can run",
+                                  node.describe(), k == 0 ? "first" : "second"));
+    return move(k)(); // to where the If would be
   }
 
   Location locationOf(const Node& node) {
@@ -534,6 +554,11 @@ private:
     std::vector<Names> outer = std::move(scopes);
     scopes.clear();
     calls.push_back(&f);
+    // Also when an error ends it, since an If goes on with its other branch.
+    auto restore = llvm::make_scope_exit([&] {
+      calls.pop_back();
+      scopes = std::move(outer);
+    });
     auto body = std::make_unique<Graph>();
     for (const std::string& o : f.outputs) {
       onnx::ValueInfo info;
@@ -554,8 +579,6 @@ private:
       bodies.push_back(std::move(body));
       r = importFrom(*bodies.back(), bodies.back()->nodes, 0);
     }
-    calls.pop_back();
-    scopes = std::move(outer);
     return r;
   }
 };

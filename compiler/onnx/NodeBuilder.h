@@ -125,6 +125,9 @@ public:
   /// graph are visible.
   virtual std::vector<Tensor> importSubgraph(const Graph& graph,
                                              llvm::ArrayRef<Tensor> arguments) = 0;
+  /// The branches of an If. One that is an error of the model is left out: the run checks that it
+  /// is not taken. May throw BranchRankError.
+  virtual std::vector<Tensor> importBranches(const Node& node, mlir::Value condition) = 0;
   /// A simpler value for what was just built: constants folded, small integer tensors made scalar.
   virtual mlir::Value simplify(mlir::Value built) = 0;
 };

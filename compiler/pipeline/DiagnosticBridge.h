@@ -26,7 +26,9 @@ public:
           for (mlir::Diagnostic& note : d.getNotes())
             made.note("{}", note.str());
           return mlir::success();
-        }) {}
+        }) {
+    context.printOpOnDiagnostic(false); // pages of IR say nothing to a user
+  }
 
 private:
   mlir::ScopedDiagnosticHandler handler;

@@ -3,6 +3,7 @@
 #include "compiler/passes/FormKernels.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/pipeline/DiagnosticBridge.h"
+#include "compiler/pipeline/HostValues.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
@@ -111,6 +112,10 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
   result.module = buildTensorIr(file, context, options, diagnostics);
   if (!result.module) return std::nullopt;
   if (options.emitIr == "import" || options.emitIr == "simplify") return result;
+  // After simplification, which removes what only a shape or a dead output needed.
+  if (!target.hasHostSteps() &&
+      !refuseHostValues(*result.module, file.model().graph, target.name(), diagnostics))
+    return std::nullopt;
   DiagnosticBridge bridge(context, diagnostics);
   ModuleOp module = *result.module;
   Stages stages(module, options, diagnostics);

@@ -41,8 +41,8 @@ public:
   /// Convolutions run on batch, spatial dims, channels; layouts are changed before kernels are
   /// formed.
   virtual bool prefersChannelsLast() const { return false; }
-  /// Strings, lists, maps: steps of the host program. Firmware has none.
-  virtual bool hasHostSteps() const { return true; }
+  /// Strings, lists, maps: steps of a host program in C++. Elsewhere such models are refused.
+  virtual bool hasHostSteps() const { return false; }
   virtual int64_t alignment() const { return 64; } // of buffers in the arena
   /// Kernels get ranges of memory instead of addresses: launches must tell their bytes.
   virtual bool bindsRanges() const { return false; }

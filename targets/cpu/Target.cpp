@@ -16,6 +16,7 @@ class CpuTarget final : public TargetInfo {
 public:
   CpuTarget() : processor(*findProcessor("x86-64-v3")) {}
   std::string name() const override { return "cpu"; }
+  bool hasHostSteps() const override { return true; }
 
   bool setProcessors(llvm::ArrayRef<std::string> names, std::string& error) override {
     if (names.empty()) return true;

@@ -15,8 +15,9 @@ namespace {
 
 using codegen::spirv_text::SpirvKernel;
 
-const std::vector<std::string> kCompileOptions = {
-    "-ffp-contract=off", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"};
+const std::vector<std::string> kCompileOptions = {"-ffp-contract=off", "-fno-math-errno",
+                                                  "-fno-exceptions",   "-fno-rtti",
+                                                  "-Wno-psabi",        "-fvisibility=hidden"};
 
 class VulkanBundle {
 public:
@@ -31,9 +32,11 @@ public:
     program = std::move(*compiled);
     for (auto& [feature, kernel] : program.needs)
       writer.needs.push_back(feature + ": kernel '" + kernel + "'");
-    if (!writer.writeWeights(facts.weights) || !writeShaders() || !writeMain() ||
-        !writer.copyRuntime({"core", "typed"}))
-      return false;
+    if (!writer.writeWeights(facts.weights) || !writeShaders() || !writeMain()) return false;
+    std::set<std::string> tags{"core", "typed"};
+    if (!headers.empty())
+      tags.insert({"kernels", "functions", "narrow"}); // they include each other
+    if (!writer.copyRuntime(tags)) return false;
     std::vector<std::string> sources{fmt::format("src/{}.cpp", request.name)};
     for (const char* s : {"vulkan_loader", "vulkan_device", "ortc_vulkan", "vulkan_bundle"}) {
       sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
@@ -56,6 +59,7 @@ private:
   codegen::BundleWriter writer;
   codegen::BundleFacts io;
   codegen::spirv_text::SpirvProgram program;
+  std::set<std::string> headers; // of the runtime, for arithmetic of the host program
 
   std::string head() {
     return fmt::format("// ortc {}. Do not edit: regenerate with `{}`.\n", ORTC_VERSION,
@@ -95,9 +99,12 @@ private:
     std::string arena, run, names, features;
     llvm::raw_string_ostream as(arena), rs(run);
     auto function = module.lookupSymbol<func::FuncOp>("run");
-    if (failed(codegen::spirv_text::printArenaBytes(function, program, as)) ||
-        failed(codegen::spirv_text::printProgram(function, program, n + "_context", rs)))
+    if (failed(codegen::spirv_text::printArenaBytes(function, program, as, headers)) ||
+        failed(codegen::spirv_text::printProgram(function, program, n + "_context", rs, headers)))
       return false;
+    std::string includes;
+    for (const std::string& h : headers)
+      includes += fmt::format("#include \"{}\"\n", h);
     if (StringRef(arena).starts_with("static "))
       arena.erase(0, 7); // all of it is in a namespace without a name
     for (const SpirvKernel& k : program.kernels)
@@ -137,7 +144,7 @@ private:
 // The program that dispatches the kernels, and the C interface.
 #include "{n}/{n}.h"
 
-#include "rt/vulkan_bundle.h"
+{includes}#include "rt/vulkan_bundle.h"
 
 {weights}namespace {{
 
@@ -207,7 +214,8 @@ const ortc_model* {n}_model(void) {{
 
 }} // extern "C"
 )",
-            fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("names", names),
+            fmt::arg("n", n), fmt::arg("includes", includes), fmt::arg("weights", weights),
+            fmt::arg("names", names),
             fmt::arg("kernels", program.kernels.empty() ? "nullptr" : "kernels"),
             fmt::arg("numKernels", program.kernels.size()),
             fmt::arg("features", features.empty() ? "0" : features),

@@ -4,12 +4,16 @@
 #include "codegen/bundle/Bundle.h"
 #include "codegen/js/PrintJs.h"
 #include "codegen/wgsl/PrintWgsl.h"
+#include "compiler/pipeline/DiagnosticBridge.h"
 #include "compiler/support/Names.h"
+#include "targets/webgpu/WeightSegments.h"
 
 using namespace mlir;
 
 namespace ortc {
 namespace {
+
+constexpr size_t kBuffersPerKernel = 8; // by the default limits
 
 class WebGpuTarget final : public TargetInfo {
 public:
@@ -26,11 +30,14 @@ public:
           .help("leave --weights out");
       return false;
     }
+    DiagnosticBridge bridge(*program.getContext(), diagnostics);
     program->setAttr("ortc.name", StringAttr::get(program.getContext(), request.name));
     BundleRequest own = request;
     own.weights = "embed"; // the blob as it is: the module fetches it
     codegen::BundleWriter writer(own, diagnostics);
     codegen::BundleFacts io = codegen::readFacts(program);
+    auto segments = webgpu::splitWeights(program, facts.weights);
+    if (failed(segments)) return giveUp(diagnostics);
     auto device = codegen::gpu::DeviceModule::create(program);
     if (failed(device)) return giveUp(diagnostics);
     for (const codegen::gpu::DeviceKernel& kernel : device->kernels()) {
@@ -41,6 +48,9 @@ public:
     }
     codegen::js::Options options;
     options.weightsFile = fmt::format("weights/{}.bin", request.name);
+    for (const webgpu::WeightSegment& s : *segments)
+      options.weightBuffers.emplace_back(s.offset, s.bytes);
+    writer.needs = limitsBeyondDefault(*segments, io, *device);
     std::string module = fmt::format("// ortc {}. Do not edit: regenerate with `{}`.\n",
                                      ORTC_VERSION, escapeForComment(request.command));
     llvm::raw_string_ostream os(module);
@@ -51,22 +61,38 @@ public:
       if (!writer.copyResource(fmt::format("targets/webgpu/host/{}", f),
                                fmt::format("runtime/{}", f)))
         return false;
-    return writer.write(request.name + ".d.mts", types()) &&
+    std::string types;
+    llvm::raw_string_ostream typesStream(types);
+    codegen::js::printTypes(program, typesStream, options);
+    return writer.write(request.name + ".d.mts", types) &&
            writer.writeManifest(io, facts, program, *this, sources, {});
   }
 
 private:
+  /// For the manifest; runtime/device.mjs asks for them.
+  static std::vector<std::string> limitsBeyondDefault(ArrayRef<webgpu::WeightSegment> segments,
+                                                      const codegen::BundleFacts& io,
+                                                      const codegen::gpu::DeviceModule& device) {
+    std::vector<std::string> needs;
+    uint64_t bytes = io.arenaBytes ? static_cast<uint64_t>(*io.arenaBytes) : 0;
+    const char* what = "the arena";
+    for (const webgpu::WeightSegment& s : segments)
+      if (s.bytes > bytes) bytes = s.bytes, what = "a weight";
+    if (bytes > webgpu::kBindingBytes)
+      needs.push_back(fmt::format("maxStorageBufferBindingSize {}: {}", bytes, what));
+    const codegen::gpu::DeviceKernel* most = nullptr;
+    for (const codegen::gpu::DeviceKernel& k : device.kernels())
+      if (!most || k.bindings.size() > most->bindings.size()) most = &k;
+    if (most && most->bindings.size() > kBuffersPerKernel)
+      needs.push_back(fmt::format("maxStorageBuffersPerShaderStage {}: kernel '{}'",
+                                  most->bindings.size(), most->name));
+    return needs;
+  }
+
   static bool giveUp(Diagnostics& diagnostics) {
     if (!diagnostics.hasErrors())
       diagnostics.error("", "an operation could not be printed; this is a fault of ortc");
     return false;
-  }
-  static std::string types() {
-    return "import type { Model, Options, Session } from './runtime/ortc_webgpu.mjs';\n\n"
-           "/** What the model is: inputs, outputs, dims, kernels. */\nexport declare const model: "
-           "Model;\n"
-           "/** Opens it on a GPU: the browser's, or `options.gpu` in Node. */\n"
-           "export declare function create(options?: Options): Promise<Session>;\n";
   }
 };
 

@@ -77,9 +77,7 @@ ORTC_ONNX_OP("If", since(1, 11, 13, 16, 19, 21, 23, 24, 25)) {
     known = decided(condition);
   }
   if (known) return take(n.graph.importSubgraph(*known ? then : otherwise, {}));
-  take(buildIf(
-      n.b, n.loc, condition, [&] { return n.graph.importSubgraph(then, {}); },
-      [&] { return n.graph.importSubgraph(otherwise, {}); }));
+  take(n.graph.importBranches(n.node, condition));
 }
 
 } // namespace ortc::opdef

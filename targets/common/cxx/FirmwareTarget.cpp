@@ -22,16 +22,6 @@ bool FirmwareTarget::emit(ModuleOp program, const ProgramFacts& facts, const Bun
     });
     return false;
   }
-  bool strings = false;
-  program.walk([&](HostStepOp step) {
-    if (!strings)
-      diagnostics
-          .error("", "target '{}' has no strings, lists or maps, but the model needs the step '{}'",
-                 ownName, step.getStep().str())
-          .help("compile the part without them with --cut-inputs and --cut-outputs");
-    strings = true;
-  });
-  if (strings) return false;
   if (request.weights == "file") {
     diagnostics.error("", "target '{}' has no files; weights are arrays in flash (--weights=array)",
                       ownName);

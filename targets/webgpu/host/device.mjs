@@ -25,7 +25,10 @@ export function neededLimits(model, arena) {
     atLeast('maxStorageBufferBindingSize', segment.bytes);
     atLeast('maxBufferSize', segment.bytes);
   }
-  for (const bytes of arena) atLeast('maxBufferSize', bytes);
+  for (const bytes of arena) { // each is bound as a whole
+    atLeast('maxStorageBufferBindingSize', bytes);
+    atLeast('maxBufferSize', bytes);
+  }
   for (const kernel of model.kernels) atLeast('maxStorageBuffersPerShaderStage', kernel.access.length);
   return limits;
 }

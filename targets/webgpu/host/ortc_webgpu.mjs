@@ -76,6 +76,12 @@ class Session {
     for (const [i, bytes] of sizes.entries()) {
       const old = this.arenaBuffers[i];
       if (old && old.size >= bytes) continue;
+      const most = Math.min(this.device.limits.maxStorageBufferBindingSize, this.device.limits.maxBufferSize);
+      if (bytes > most) {
+        const sizes = Object.entries(dims).map(([name, size]) => `${name} = ${size}`).join(', ');
+        throw new OrtcError('OUT_OF_MEMORY', `a run with ${sizes || 'these inputs'} needs a buffer of ${bytes} bytes, ` +
+          `and the device was opened for ${most}; say the largest sizes in the option 'dims' of create`);
+      }
       this.groups.clear();
       old?.destroy();
       delete this.arenaBuffers[i]; // if the next line fails, there is none

@@ -28,6 +28,42 @@ def product():
                  [f32("x", "batch", 3)], [f32("y", "batch", 2)], [w])
 
 
+def branches(*rows):
+    """c picks one of two products, which take inputs of another width each."""
+    def branch(name, rows):
+        w = numpy_helper.from_array(np.ones((rows, 2), np.float32), f"w_{name}")
+        node = helper.make_node("MatMul", ["x", w.name], [f"y_{name}"], name=f"fc_{name}")
+        return helper.make_graph([node], name, [], [f32(f"y_{name}", None, 2)], [w])
+    c = helper.make_tensor_value_info("c", TensorProto.BOOL, [])
+    choice = helper.make_node("If", ["c"], ["y"], name="choice", then_branch=branch("yes", rows[0]), else_branch=branch("no", rows[1]))
+    return model([choice], [f32("x", "batch", "width"), c], [f32("y", "batch", 2)])
+
+
+def labels(strings=False):
+    """A classifier as exporters write it: a label, and the scores as a list of maps."""
+    keys = {"classlabels_strings": ["cat", "dog"]} if strings else {"classlabels_int64s": [3, 5]}
+    label = TensorProto.STRING if strings else TensorProto.INT64
+    nodes = [helper.make_node("LinearClassifier", ["x"], ["label", "scores"], name="classify", domain="ai.onnx.ml",
+                              coefficients=[1.0, -1.0, 2.0, -2.0, 0.5, -0.5], intercepts=[0.0, 0.1], post_transform="SOFTMAX", **keys),
+             helper.make_node("ZipMap", ["scores"], ["maps"], name="zip", domain="ai.onnx.ml", **keys)]
+    maps = helper.make_value_info("maps", helper.make_sequence_type_proto(helper.make_map_type_proto(
+        label, helper.make_tensor_type_proto(TensorProto.FLOAT, []))))
+    m = model(nodes, [f32("x", "batch", 3)], [helper.make_tensor_value_info("label", label, ["batch"]), maps])
+    m.opset_import.append(helper.make_opsetid("ai.onnx.ml", 1))
+    return m
+
+
+def words():
+    """Strings become numbers, numbers become scores."""
+    nodes = [helper.make_node("LabelEncoder", ["word"], ["number"], name="encode", domain="ai.onnx.ml",
+                              keys_strings=["a", "b"], values_floats=[1.0, 2.0]),
+             helper.make_node("Relu", ["number"], ["y"], name="act")]
+    m = model(nodes, [helper.make_tensor_value_info("word", TensorProto.STRING, ["batch"])], [f32("y", "batch")])
+    m.graph.value_info.append(f32("number", "batch"))
+    m.opset_import.append(helper.make_opsetid("ai.onnx.ml", 2))
+    return m
+
+
 def bad_product():
     w = numpy_helper.from_array(np.zeros((4, 2), np.float32), "w")
     return model([helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], [f32("x", 1, 3)], [f32("y", 1, 2)], [w])
@@ -80,7 +116,9 @@ def main(name, out):
     elif name == "npy":
         np.save(out, np.array([[1, -2, 3], [0, 0, 1]], np.float32))
     else:
-        onnx.save({"relu": relu, "product": product, "bad_product": bad_product}[name](), out)
+        onnx.save({"relu": relu, "product": product, "bad_product": bad_product, "branches": lambda: branches(3, 4),
+                   "no_branch": lambda: branches(4, 5), "labels": labels, "string_labels": lambda: labels(strings=True),
+                   "words": words}[name](), out)
 
 
 main(*sys.argv[1:])
