@@ -158,7 +158,7 @@ void addVerify(CLI::App& app, GlobalOptions& global, Action& action) {
             "test_data_set_K/input_I.pb and\n"
             "output_I.pb, and expect.json for how close they must be. A model without data runs on "
             "seeded inputs\n"
-            "against the reference. Exit code 1 when a case fails.\n"
+            "against the reference, and so does a data set that holds inputs only. Exit code 1 when a case fails.\n"
             "\nExamples:\n"
             "  ortc verify models --jobs 4 --json=results.json\n"
             "  ortc verify net.onnx --target=cpu --shape x=1x3x224x224\n"
