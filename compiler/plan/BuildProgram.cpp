@@ -113,6 +113,7 @@ private:
   Value mapped(Value v) {
     if (Value here = map.lookupOrNull(v)) return here;
     Operation* op = v.getDefiningOp();
+    if (!op || op->getNumRegions()) llvm::errs() << "XXX " << v << "\n";
     assert(op && op->getNumRegions() == 0 && "only arithmetic may be missing");
     IRMapping operands;
     for (Value operand : op->getOperands())
@@ -250,6 +251,10 @@ private:
       assert(p && "every tensor that a kernel reads has a place");
       return p->strides;
     };
+    for (Value v : kernel.getResults())
+      if (const PlannedPlace* p = places.find(v))
+        if (const PlannedBuffer& buffer = places.buffers[p->buffer]; buffer.segment == "output")
+          emitOutputDims(static_cast<unsigned>(buffer.number), /*atStart=*/false);
     FailureOr<LoweredKernel> lowered = failure();
     bool written = false;
     if (options.writeChoice && kernel.getChoice()) {

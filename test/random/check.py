@@ -146,7 +146,9 @@ def smaller(g):
     if len(g.outputs) > 1:
         for v in g.outputs:
             yield pruned(g, [v])
-        return
+            yield pruned(g, [o for o in g.outputs if o is not v])
+        if len(g.outputs) > 3:
+            return
     produced = {n for node in g.nodes for n in node.output}
     for v in g.values:
         if v.name in produced and v not in g.outputs:
@@ -165,7 +167,7 @@ def smaller(g):
 
 
 def weight(g):
-    return len(g.nodes), len(g.sets), len(g.inputs)
+    return len(g.nodes), len(g.outputs), len(g.sets), len(g.inputs)
 
 
 def shrink(g, reason, options):

@@ -385,7 +385,7 @@ def write_case(folder, g):
     model = model_of(g)
     onnx.save(model, folder / "model.onnx")
     (folder / "expect.json").write_text(json.dumps({"exact": True, "outputs": {v.name: rule_of(v) for v in g.outputs}}))
-    for k in range(SETS):
+    for k in range(len(g.sets)):
         data = folder / f"test_data_set_{k}"
         data.mkdir(exist_ok=True)
         for i, (v, _) in enumerate(g.inputs):
