@@ -113,7 +113,6 @@ private:
   Value mapped(Value v) {
     if (Value here = map.lookupOrNull(v)) return here;
     Operation* op = v.getDefiningOp();
-    if (!op || op->getNumRegions()) llvm::errs() << "XXX " << v << "\n";
     assert(op && op->getNumRegions() == 0 && "only arithmetic may be missing");
     IRMapping operands;
     for (Value operand : op->getOperands())
