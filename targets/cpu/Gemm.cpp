@@ -149,7 +149,10 @@ std::optional<Problem> problemOf(ContractOp op, OpBuilder& b, ArrayRef<OpFoldRes
                                  ArrayRef<OpFoldResult> bs, ArrayRef<OpFoldResult> cs) {
   Problem p;
   if (!classify(op, b, as, bs, cs, p)) return std::nullopt;
-  bool packed = constantOf(op.getRhs()).has_value();
+  // Constants with batches of their own are not packed (see below), and are read as they lie.
+  bool packed =
+      constantOf(op.getRhs()) &&
+      llvm::all_of(p.batch, [](const Axis& x) { return constantSize(x.extent) == 1; });
   merge(b, p.rows, false);
   merge(b, p.columns, packed);
   merge(b, p.inner, packed);

@@ -1030,7 +1030,10 @@ def conv(g):
     auto = r.choice([""] * 6 + ["SAME_UPPER", "SAME_LOWER", "VALID"])
     extra, out = spatial(g, x, auto)
     shape = [m, c // group] + extra["kernel_shape"]
-    w = g.weights(x.dtype, shape) if r.random() < 0.85 else g.operand(x.dtype, [const(s) for s in shape])
+    if r.random() < 0.85 or len(g.root.inputs) > 5:
+        w = g.weights(x.dtype, shape)
+    else:
+        w = g.input(x.dtype, [const(s) for s in shape], free=False)
     inputs = [x, w]
     k = math.prod(shape[1:])
     top, err = max(k, 1) * x.mag * w.mag, k * (x.mag * w.err + w.mag * x.err)
