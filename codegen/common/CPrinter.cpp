@@ -145,6 +145,13 @@ std::string CPrinter::argument(Value value) {
   Expr e = expr(value);
   Type type = value.getType();
   if (e.isInteger && !type.isInteger(32)) return typeName(type) + "(" + e.text + ")";
+  // C computes with narrow integers as int, and the type of `c ? 1 : 0` is int, too.
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    unsigned bits = integer.getWidth();
+    if ((bits > 1 && bits < 32 && e.prec != Prec::Primary) ||
+        (bits == 64 && e.prec == Prec::Conditional))
+      return castTo(type, e).text;
+  }
   return e.text;
 }
 

@@ -249,11 +249,17 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
   std::string text = body;
   for (auto& [declaration, init] : epilogue.fields)
     text = declaration + ";" + text;
-  std::string& name = needs.epilogues[text];
+  // A tensor of this kernel may have the name of the struct (a node 'Relu'): then the kernel gets
+  // one of another name.
+  std::string key = text;
+  while (!needs.epilogues[key].empty() && !names.isFree(needs.epilogues[key]))
+    key += "'";
+  std::string& name = needs.epilogues[key];
   if (name.empty()) {
     std::string wish = epilogueName(op.getEpilogue());
     auto taken = [&](StringRef n) {
-      return llvm::any_of(needs.epilogues, [&](auto& e) { return e.second == n; });
+      return !names.isFree(n) ||
+             llvm::any_of(needs.epilogues, [&](auto& e) { return e.second == n; });
     };
     std::string candidate = wish;
     for (unsigned i = 2; taken(candidate); ++i)

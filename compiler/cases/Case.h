@@ -3,6 +3,7 @@
 // or that the model must be refused.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,6 +49,10 @@ struct DataSet {
   std::vector<CaseValue> inputs; // one per Graph::dataInputs(); absent when there is no file
   std::vector<std::optional<CaseValue>>
       outputs; // one per graph output; none when there is no file: not checked
+  /// False: inputs alone, to be checked against the reference.
+  bool hasOutputs() const {
+    return std::any_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.has_value(); });
+  }
 };
 
 std::optional<DataSet> readDataSet(const std::string& folder, const onnx::Graph& graph,

@@ -378,8 +378,10 @@ Value LoopEmitter::generic(linalg::GenericOp op, ValueRange indices) {
       break;
     }
   }
-  if (reduced.empty()) return body(op, loops, {});
-  Value init = read(op.getDpsInits()[0], indices);
+  // A sum over no dims (of a scalar) starts from the init, too.
+  bool readsInit = !op.getRegion().front().getArguments().back().use_empty() || !reduced.empty();
+  Value init = readsInit ? read(op.getDpsInits()[0], indices) : Value();
+  if (reduced.empty()) return body(op, loops, init);
   Value result = reduce(ends, init, [&](ValueRange at, ValueRange carried) -> SmallVector<Value> {
     for (auto [l, v] : llvm::zip(reduced, at))
       loops[l] = v;

@@ -100,6 +100,14 @@ Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) {
   return createEmpty(b, loc, raw(shape), elementType);
 }
 
+/// The size of two free ones that are equal, or of which one is 1: the larger; 0 beside 1 stays 0.
+Size NodeBuilder::broadcastSize(Size x, Size y) {
+  if (indexRange(x.v).first >= 1 && indexRange(y.v).first >= 1) return max(x, y);
+  Value one = b.create<arith::ConstantIndexOp>(loc, 1), p = sizeValue(b, loc, x.v);
+  Value isOne = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, p, one);
+  return {this, b.createOrFold<arith::SelectOp>(loc, isOne, sizeValue(b, loc, y.v), p)};
+}
+
 std::vector<Size> NodeBuilder::broadcastShapes(ArrayRef<Tensor> xs) {
   int64_t rank = 0;
   for (Tensor x : xs)
@@ -119,12 +127,11 @@ std::vector<Size> NodeBuilder::broadcastShapes(ArrayRef<Tensor> xs) {
         error("shapes do not broadcast: {} and {} on axis {} from the right", *out.constant(),
               *in.constant(), x.rank() - i);
       // Two sizes of which at least one is free: they must be equal, or one of them is 1, which
-      // only a run can tell. A constant other than 1 is what the other must be (or 1); two free
-      // ones are taken to be equal where neither can be 1, and else the larger is the size.
+      // only a run can tell. A constant other than 1 is what the other must be (or 1).
       if (in.constant())
         out = in;
       else if (!out.constant())
-        out = max(out, in);
+        out = broadcastSize(out, in);
     }
   }
   return r;
@@ -446,7 +453,7 @@ Tensor NodeBuilder::matmul(Tensor x, Tensor y, std::optional<DType> result) {
       if (xs[i].constant() && ys[j].constant())
         error("batch sizes {} and {} do not broadcast", *xs[i].constant(), *ys[j].constant());
       if (!xs[i].constant() && !ys[j].constant())
-        outShape.push_back(max(xs[i], ys[j]));
+        outShape.push_back(broadcastSize(xs[i], ys[j]));
       else
         outShape.push_back(xs[i].constant() ? xs[i] : ys[j]);
       // A free size against another: whichever is 1 at run time is repeated.

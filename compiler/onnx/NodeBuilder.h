@@ -266,6 +266,7 @@ public:
               std::optional<DType> result = std::nullopt);
   /// Common shape by numpy's rules; an error naming both shapes when there is none.
   std::vector<Size> broadcastShapes(llvm::ArrayRef<Tensor> xs);
+  Size broadcastSize(Size x, Size y);
   mlir::Value empty(llvm::ArrayRef<Size> shape, mlir::Type elementType);
   /// Wraps what was built, simplified.
   Tensor made(mlir::Value value, DType dtype);

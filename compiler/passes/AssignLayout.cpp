@@ -61,8 +61,9 @@ struct AssignLayoutPass : impl::AssignLayoutBase<AssignLayoutPass> {
       auto type = cast<RankedTensorType>(operand->get().getType());
       SmallVector<AffineExpr> exprs;
       SmallVector<int64_t> shape;
+      // One column of a table is read at a constant place, too: only dims of size 1 may go.
       for (auto [e, size] : llvm::zip(map.getResults(), type.getShape()))
-        if (!isa<AffineConstantExpr>(e)) exprs.push_back(e), shape.push_back(size);
+        if (size != 1 || !isa<AffineConstantExpr>(e)) exprs.push_back(e), shape.push_back(size);
       if (exprs.size() == map.getNumResults()) continue;
       rewriter.setInsertionPoint(g);
       Value init = rewriter.create<tensor::EmptyOp>(g.getLoc(), shape, type.getElementType());

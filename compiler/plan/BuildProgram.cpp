@@ -5,6 +5,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -34,6 +35,7 @@ public:
     IRRewriter rewriter(b.getContext());
     DominanceInfo dominance(run);
     eliminateCommonSubExpressions(rewriter, dominance, run);
+    dropUnusedResults(run);
     setModuleAttributes();
     main.erase();
     module->setAttr("ortc.weights_bytes",
@@ -43,6 +45,15 @@ public:
   }
 
 private:
+  /// Sizes that branches and loops hand on although planning found them known: nobody reads them.
+  /// (Only now: in tensor IR the values that follow a tensor say its sizes.)
+  static void dropUnusedResults(func::FuncOp run) {
+    RewritePatternSet patterns(run.getContext());
+    scf::IfOp::getCanonicalizationPatterns(patterns, run.getContext());
+    scf::ForOp::getCanonicalizationPatterns(patterns, run.getContext());
+    (void)applyPatternsAndFoldGreedily(run, std::move(patterns));
+  }
+
   ModuleOp module;
   func::FuncOp main;
   const ProgramOptions& options;
@@ -250,6 +261,10 @@ private:
       assert(p && "every tensor that a kernel reads has a place");
       return p->strides;
     };
+    for (Value v : kernel.getResults())
+      if (const PlannedPlace* p = places.find(v))
+        if (const PlannedBuffer& buffer = places.buffers[p->buffer]; buffer.segment == "output")
+          emitOutputDims(static_cast<unsigned>(buffer.number), /*atStart=*/false);
     FailureOr<LoweredKernel> lowered = failure();
     bool written = false;
     if (options.writeChoice && kernel.getChoice()) {

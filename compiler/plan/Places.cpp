@@ -73,6 +73,64 @@ std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
   return OpFoldResult(atStartOf[v]);
 }
 
+/// A size that is not known when a run begins, but has a bound that is: that of the larger branch,
+/// and what is computed from it. All operands of arithmetic on sizes count elements: none is
+/// negative but where a constant says so.
+std::optional<OpFoldResult> Places::boundAtStart(OpFoldResult size) {
+  if (auto known = atStart(size)) return known;
+  Value v = cast<Value>(size);
+  if (auto it = boundOf.find(v); it != boundOf.end()) return it->second;
+  Operation* op = v.getDefiningOp();
+  if (!op) return std::nullopt;
+  Location loc = op->getLoc();
+  auto at = [&](auto make) -> std::optional<OpFoldResult> {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(start);
+    return make();
+  };
+  std::optional<OpFoldResult> bound;
+  auto larger = [&](Value x, Value y) -> std::optional<OpFoldResult> {
+    auto p = boundAtStart(x), q = boundAtStart(y);
+    if (!p || !q) return std::nullopt;
+    return at([&] { return maxSizes(b, loc, *p, *q); });
+  };
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    unsigned i = cast<OpResult>(v).getResultNumber();
+    bound = larger(branch.thenYield()->getOperand(i), branch.elseYield()->getOperand(i));
+  } else if (isa<arith::MaxUIOp, arith::MaxSIOp>(op)) {
+    bound = larger(op->getOperand(0), op->getOperand(1));
+  } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    bound = larger(select.getTrueValue(), select.getFalseValue());
+  } else if (isa<arith::AddIOp, arith::MulIOp>(op)) {
+    auto p = boundAtStart(op->getOperand(0)), q = boundAtStart(op->getOperand(1));
+    if (p && q)
+      bound = at([&] {
+        return isa<arith::AddIOp>(op) ? addSizes(b, loc, *p, *q) : mulSizes(b, loc, *p, *q);
+      });
+  } else if (isa<arith::MinUIOp, arith::MinSIOp>(op)) {
+    bound = boundAtStart(op->getOperand(0));
+    if (!bound) bound = boundAtStart(op->getOperand(1));
+  } else if (isa<arith::SubIOp>(op)) {
+    auto c = constantSize(OpFoldResult(op->getOperand(1)));
+    auto p = boundAtStart(op->getOperand(0));
+    if (p && (!c || *c >= 0)) bound = p;
+  } else if (isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
+                 arith::FloorDivSIOp>(op)) {
+    auto p = boundAtStart(op->getOperand(0)), q = atStart(op->getOperand(1));
+    if (p && q && indexRange(*q).first >= 1)
+      bound = at([&] { return ceilDivSizes(b, loc, *p, *q); });
+  } else if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op)) {
+    Value in = op->getOperand(0);
+    if (in.getType().isIndex() || op->getResult(0).getType().isIndex()) {
+      // sizes that went through i64, as shape arithmetic does
+      Operation* inner = in.getDefiningOp();
+      if (isa_and_nonnull<arith::IndexCastOp>(inner)) bound = boundAtStart(inner->getOperand(0));
+    }
+  }
+  if (bound) boundOf[v] = *bound;
+  return bound;
+}
+
 Sizes Places::contiguousStrides(ArrayRef<OpFoldResult> sizes) {
   Sizes strides(sizes.size(), b.getIndexAttr(1));
   for (size_t d = sizes.size(); d-- > 1;)
@@ -119,8 +177,20 @@ bool Places::claim(Value tensor, Target target) {
 }
 
 void Places::insertCopies(Block& block) {
-  // Shapes and splats that something other than a kernel reads are written by a kernel.
+  // Shapes and splats that something other than a kernel reads are written by a kernel; so are
+  // those that a catalogue kernel multiplies with. (Splat constants are weights then, see
+  // placeBlock.)
   for (Operation& op : llvm::make_early_inc_range(block)) {
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      kernel.walk([&](DestinationStyleOpInterface heavy) {
+        if (!isa<ContractOp, ConvOp>(heavy)) return;
+        for (OpOperand* operand : heavy.getDpsInputOperands()) {
+          Operation* source = operand->get().getDefiningOp();
+          if (isa_and_nonnull<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(source) &&
+              !kernel->isAncestor(source))
+            operand->set(copyOf(operand->get(), kernel)), --copies;
+        }
+      });
     if (isa<KernelOp, linalg::FillOp>(op) || (op.getNumRegions() && !isa<scf::ForOp>(op))) continue;
     for (OpOperand& operand : op.getOpOperands()) {
       if (!isPlaced(operand.get().getType())) continue;
@@ -214,7 +284,7 @@ FailureOr<unsigned> Places::newBuffer(Value tensor, StringRef segment, int64_t n
   buffer.elementType = cast<RankedTensorType>(tensor.getType()).getElementType();
   if (segment == "arena") {
     for (OpFoldResult s : getSizes(b, tensor)) {
-      auto known = atStart(s);
+      auto known = boundAtStart(s);
       if (!known) {
         mlir::emitError(tensor.getLoc())
             << "the size of a value that is kept in memory depends on data, and has no bound";
@@ -227,38 +297,52 @@ FailureOr<unsigned> Places::newBuffer(Value tensor, StringRef segment, int64_t n
   return static_cast<unsigned>(buffers.size() - 1);
 }
 
-FailureOr<PlannedPlace> Places::placeResult(Value tensor) {
+FailureOr<PlannedPlace> Places::placeResult(Value tensor, Operation* at) {
   if (auto it = places.find(tensor); it != places.end()) return it->second;
+  if (!at) at = tensor.getDefiningOp();
   PlannedPlace place;
   place.offset = b.getIndexAttr(0);
   b.setInsertionPoint(start);
   Sizes sizes;
-  for (OpFoldResult s : getSizes(b, tensor))
+  bool known = true;
+  for (OpFoldResult s : getSizes(b, tensor)) {
     sizes.push_back(atStart(s).value_or(s));
-  b.setInsertionPoint(start);
+    known &= atStart(s).has_value();
+  }
+  // Arithmetic on sizes that a run computes on its way goes where they are there.
+  auto goWhereKnown = [&] { b.setInsertionPoint(known || !at ? start : at); };
+  goWhereKnown();
   auto target = targets.find(tensor);
   if (target == targets.end()) {
     auto buffer = newBuffer(tensor, "arena", 0);
     if (failed(buffer)) return failure();
     place.buffer = *buffer;
+    goWhereKnown();
     place.strides = contiguousStrides(sizes);
   } else if (target->second.kind == Target::Output) {
     auto buffer = newBuffer(tensor, "output", target->second.index);
     if (failed(buffer)) return failure();
     place.buffer = *buffer;
-    if (tensor.getDefiningOp() &&
-        llvm::any_of(sizes, [&](OpFoldResult s) { return !constantSize(s) && !atStart(s); }))
-      b.setInsertionPoint(tensor.getDefiningOp());
+    goWhereKnown();
     place.strides = contiguousStrides(sizes);
   } else if (target->second.kind == Target::Concat) {
     auto concat = cast<ConcatOp>(target->second.op);
-    auto whole = placeResult(concat.getResult());
+    auto whole = placeResult(concat.getResult(), at);
     if (failed(whole)) return failure();
     place = *whole;
     b.setInsertionPoint(start);
+    SmallVector<OpFoldResult> pieces;
+    for (Value source : concat.getSources().take_front(target->second.index)) {
+      OpFoldResult s = getSize(b, source, concat.getAxis());
+      pieces.push_back(atStart(s).value_or(s));
+      known &= atStart(s).has_value();
+    }
+    for (OpFoldResult s : getSizes(b, concat.getResult())) // the strides of the whole
+      known &= atStart(s).has_value();
+    goWhereKnown();
     OpFoldResult before = b.getIndexAttr(0);
-    for (Value source : concat.getSources().take_front(target->second.index))
-      before = addSizes(b, tensor.getLoc(), before, *atStart(getSize(b, source, concat.getAxis())));
+    for (OpFoldResult s : pieces)
+      before = addSizes(b, tensor.getLoc(), before, s);
     place.offset = addSizes(b, tensor.getLoc(), place.offset,
                             mulSizes(b, tensor.getLoc(), before, place.strides[concat.getAxis()]));
   } else {
@@ -268,6 +352,7 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor) {
       auto buffer = newBuffer(tensor, "arena", 0);
       if (failed(buffer)) return failure();
       place.buffer = *buffer;
+      goWhereKnown();
       place.strides = contiguousStrides(sizes);
       places[result] = place;
     } else {
@@ -327,7 +412,9 @@ LogicalResult Places::placeBlock(Block& block) {
       if (!isPlaced(r.getType())) continue;
       if (isa<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(op)) continue;
       if (auto c = dyn_cast<arith::ConstantOp>(op)) {
-        if (isa<SplatElementsAttr>(c.getValue()) || r.use_empty()) continue;
+        bool multiplied =
+            llvm::any_of(r.getUsers(), [](Operation* u) { return isa<ContractOp, ConvOp>(u); });
+        if ((isa<SplatElementsAttr>(c.getValue()) && !multiplied) || r.use_empty()) continue;
         PlannedBuffer buffer;
         // Strings hold addresses: they are tables in the source, not weights.
         bool strings = isa<StringType>(cast<RankedTensorType>(r.getType()).getElementType());
@@ -456,7 +543,7 @@ LogicalResult Places::placeBranchResult(scf::IfOp branch, unsigned i) {
     Value yielded = region->front().getTerminator()->getOperand(i);
     OpFoldResult count = b.getIndexAttr(1);
     for (OpFoldResult s : getSizes(b, yielded)) {
-      auto known = atStart(s);
+      auto known = boundAtStart(s);
       if (!known)
         return branch.emitError("the size of a branch's result depends on data, and has no bound");
       b.setInsertionPoint(start);
@@ -476,9 +563,12 @@ LogicalResult Places::placeBranchResult(scf::IfOp branch, unsigned i) {
     PlannedPlace inner = place;
     b.setInsertionPointToStart(&region->front());
     Sizes sizes;
-    for (OpFoldResult s : getSizes(b, yielded))
+    bool allKnown = true;
+    for (OpFoldResult s : getSizes(b, yielded)) {
       sizes.push_back(atStart(s).value_or(s));
-    b.setInsertionPoint(start);
+      allKnown &= atStart(s).has_value();
+    }
+    b.setInsertionPoint(allKnown ? start : region->front().getTerminator());
     inner.strides = contiguousStrides(sizes);
     places[yielded] = inner;
   }
@@ -540,7 +630,7 @@ LogicalResult Places::planWorkspaces() {
     b.setInsertionPoint(kernel);
     auto bytes = workspaceOf(kernel, b);
     if (!bytes) return;
-    auto known = atStart(*bytes);
+    auto known = boundAtStart(*bytes);
     if (!known) {
       result = kernel.emitError("the workspace of this kernel depends on data, and has no bound");
       return;

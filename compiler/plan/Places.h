@@ -49,6 +49,8 @@ public:
 
   /// The same number as a value that is known when a run begins; none when it depends on data.
   std::optional<mlir::OpFoldResult> atStart(mlir::OpFoldResult size);
+  /// No less than it, known when a run begins.
+  std::optional<mlir::OpFoldResult> boundAtStart(mlir::OpFoldResult size);
   mlir::OpBuilder& builder() { return b; }
   mlir::Operation* startPoint() { return start; }
 
@@ -58,6 +60,7 @@ private:
   mlir::Operation* start = nullptr; // arithmetic for the start of a run goes before it
   llvm::DenseMap<mlir::Value, PlannedPlace> places;
   llvm::DenseMap<mlir::Value, mlir::Value> atStartOf;
+  llvm::DenseMap<mlir::Value, mlir::OpFoldResult> boundOf;
   llvm::DenseMap<mlir::Operation*, std::pair<int64_t, int64_t>> positions;
   /// Where a tensor must be written: part of a concatenation, an output, or the result of control
   /// flow.
@@ -73,7 +76,7 @@ private:
   bool claim(mlir::Value tensor, Target target);
   mlir::LogicalResult placeBlock(mlir::Block& block);
   mlir::LogicalResult closeUpOperands(HostStepOp step);
-  mlir::FailureOr<PlannedPlace> placeResult(mlir::Value tensor);
+  mlir::FailureOr<PlannedPlace> placeResult(mlir::Value tensor, mlir::Operation* at = nullptr);
   mlir::LogicalResult placeInsert(mlir::tensor::InsertSliceOp insert, const PlannedPlace& dest);
   mlir::LogicalResult placeBranchResult(mlir::scf::IfOp branch, unsigned i);
   mlir::FailureOr<unsigned> newBuffer(mlir::Value tensor, llvm::StringRef segment, int64_t number);

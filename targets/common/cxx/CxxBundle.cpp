@@ -19,7 +19,7 @@ public:
   CxxFiles(const BundleRequest& request, const CxxBundleOptions& options, Diagnostics& diagnostics)
       : writer(request, diagnostics), options(options),
         head(fmt::format("// ortc {}. Do not edit: regenerate with `{}`.\n", ORTC_VERSION,
-                         escapeForComment(request.command)))  {
+                         escapeForComment(request.command))) {
     writer.hosted = options.hosted;
   }
 
