@@ -149,7 +149,7 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
   if (options.emitIr == "import" || options.emitIr == "simplify") return result;
   // After simplification, which removes what only a shape or a dead output needed.
   if (!target.hasHostSteps() &&
-      !refuseHostValues(*result.module, file.model().graph, target.name(), diagnostics))
+      !refuseHostValues(module, file.model().graph, target.name(), diagnostics))
     return std::nullopt;
   DiagnosticBridge bridge(context, diagnostics);
   Stages stages(module, options, diagnostics);
