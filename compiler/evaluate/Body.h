@@ -28,12 +28,12 @@ struct BodyErrors {
 };
 
 struct Instruction {
-  enum Kind : uint8_t { scalar, extract, ifElse, forLoop, whileLoop } kind;
+  enum Kind : uint8_t { scalar, extract, load, store, ifElse, forLoop, whileLoop } kind;
   ScalarOp op{};
   Register out = noRegister;
   std::array<Register, 3> in{noRegister, noRegister, noRegister};
-  unsigned tensor = 0;                      ///< extract: number in Body::tensors
-  llvm::SmallVector<Register, 4> indices{}; ///< extract
+  unsigned tensor = 0; ///< extract: number in Body::tensors; load and store: of the memref argument
+  llvm::SmallVector<Register, 4> indices{}; ///< extract, load, store
   // Regions: results, initial values (loops: carried values, or operands of the condition) and
   // code.
   llvm::SmallVector<Register, 4> results{}, inits{}, carried{};
@@ -69,9 +69,10 @@ struct Body {
 class BodyRun {
 public:
   /// `tensors` are those of Body::tensors, `captured` the values of Body::captured, in order.
-  /// Runs have at most `width` lanes.
+  /// Runs have at most `width` lanes. `memory`: what the memref arguments stand for, in order.
   BodyRun(const Body& body, int64_t width, llvm::ArrayRef<HostTensor> tensors,
-          llvm::ArrayRef<HostScalar> captured, BodyErrors& errors);
+          llvm::ArrayRef<HostScalar> captured, BodyErrors& errors,
+          llvm::MutableArrayRef<HostTensor> memory = {});
   Lane* lanes(Register r) { return storage.data() + static_cast<int64_t>(r) * width; }
   void run(int64_t n) { runCode(body.code, n, nullptr); }
 
@@ -79,6 +80,9 @@ private:
   using Mask = std::vector<int64_t>;
   void runCode(const std::vector<Instruction>& code, int64_t n, const int64_t* mask);
   void extract(const Instruction& i, int64_t n, const int64_t* mask);
+  void access(const Instruction& i, int64_t n, const int64_t* mask);
+  /// Where lane `l` reads or writes, or -1 after an error.
+  int64_t offsetOf(const HostTensor& t, llvm::ArrayRef<const Lane*> at, int64_t l);
   void ifElse(const Instruction& i, int64_t n, const int64_t* mask);
   void forLoop(const Instruction& i, int64_t n, const int64_t* mask);
   void whileLoop(const Instruction& i, int64_t n, const int64_t* mask);
@@ -90,6 +94,7 @@ private:
   const Body& body;
   int64_t width;
   llvm::ArrayRef<HostTensor> tensors;
+  llvm::MutableArrayRef<HostTensor> memory;
   llvm::SmallVector<CellType> tensorCells;
   BodyErrors& errors;
   std::vector<Lane> storage;

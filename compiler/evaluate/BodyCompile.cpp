@@ -4,6 +4,7 @@
 #include "compiler/evaluate/Decode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -159,14 +160,30 @@ private:
       code.push_back(std::move(i));
       return success();
     }
+    if (auto load = dyn_cast<memref::LoadOp>(op)) {
+      Instruction i{Instruction::load};
+      i.op.out = cellType(load.getType());
+      if (failed(memory(op, load.getMemRef(), load.getIndices(), i))) return failure();
+      i.out = define(load.getResult());
+      code.push_back(std::move(i));
+      return success();
+    }
+    if (auto store = dyn_cast<memref::StoreOp>(op)) {
+      Instruction i{Instruction::store};
+      i.in[0] = use(store.getValue());
+      if (i.in[0] == noRegister || failed(memory(op, store.getMemRef(), store.getIndices(), i)))
+        return failure();
+      code.push_back(std::move(i));
+      return success();
+    }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       Instruction i{Instruction::ifElse};
       i.in[0] = use(branch.getCondition());
-      if (branch.getNumResults() == 0) return success(); // without effect
-      if (failed(block(*branch.thenBlock(), i.code)) ||
-          failed(uses(branch.thenYield().getOperands(), i.yields)) ||
-          failed(block(*branch.elseBlock(), i.otherCode)) ||
-          failed(uses(branch.elseYield().getOperands(), i.otherYields)))
+      if (i.in[0] == noRegister || failed(block(*branch.thenBlock(), i.code)) ||
+          failed(uses(branch.thenYield().getOperands(), i.yields)))
+        return failure();
+      if (branch.elseBlock() && (failed(block(*branch.elseBlock(), i.otherCode)) ||
+                                 failed(uses(branch.elseYield().getOperands(), i.otherYields))))
         return failure();
       return finish(op, std::move(i), code);
     }
@@ -202,6 +219,16 @@ private:
       return finish(op, std::move(i), code);
     }
     return op->emitError("cannot be evaluated in a body");
+  }
+
+  /// The memory that an op loads from or stores to: an argument of the body.
+  LogicalResult memory(Operation* op, Value memref, ValueRange indices, Instruction& i) {
+    auto arg = dyn_cast<BlockArgument>(memref);
+    if (!arg || arg.getOwner() != &top)
+      return op->emitError("loads or stores memory that is no argument of the body");
+    for (BlockArgument a : top.getArguments().take_front(arg.getArgNumber()))
+      i.tensor += isa<MemRefType>(a.getType());
+    return uses(indices, i.indices);
   }
 
   LogicalResult finish(Operation* op, Instruction i, std::vector<Instruction>& code) {

@@ -16,8 +16,9 @@ void BodyErrors::fail(std::string text, bool isLimit) {
 }
 
 BodyRun::BodyRun(const Body& body, int64_t width, llvm::ArrayRef<HostTensor> tensors,
-                 llvm::ArrayRef<HostScalar> captured, BodyErrors& errors)
-    : body(body), width(width), tensors(tensors), errors(errors),
+                 llvm::ArrayRef<HostScalar> captured, BodyErrors& errors,
+                 llvm::MutableArrayRef<HostTensor> memory)
+    : body(body), width(width), tensors(tensors), memory(memory), errors(errors),
       storage(static_cast<size_t>(body.registers) * width) {
   for (const HostTensor& t : tensors)
     tensorCells.push_back(cellType(t.elementType));
@@ -42,11 +43,49 @@ void BodyRun::runCode(const std::vector<Instruction>& code, int64_t n, const int
       break;
     }
     case Instruction::extract: extract(i, n, mask); break;
+    case Instruction::load:
+    case Instruction::store: access(i, n, mask); break;
     case Instruction::ifElse: ifElse(i, n, mask); break;
     case Instruction::forLoop: forLoop(i, n, mask); break;
     case Instruction::whileLoop: whileLoop(i, n, mask); break;
     }
     if (errors.failed) return;
+  }
+}
+
+int64_t BodyRun::offsetOf(const HostTensor& t, llvm::ArrayRef<const Lane*> at, int64_t l) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < at.size(); ++d) {
+    int64_t index = at[d][l].i;
+    if (index < 0 || index >= t.dims[d]) {
+      errors.fail(
+          fmt::format("goes to element {} of dim {}, which has size {}", index, d, t.dims[d]));
+      return -1;
+    }
+    offset = offset * t.dims[d] + index;
+  }
+  return offset;
+}
+
+void BodyRun::access(const Instruction& i, int64_t n, const int64_t* mask) {
+  HostTensor& t = memory[i.tensor];
+  CellType cell = cellType(t.elementType);
+  void* data = t.strings ? static_cast<void*>(t.strings->data()) : t.data.get();
+  llvm::SmallVector<const Lane*, 6> at;
+  for (Register r : i.indices)
+    at.push_back(lanes(r));
+  bool store = i.kind == Instruction::store;
+  Lane* value = lanes(store ? i.in[0] : i.out);
+  for (int64_t l = 0; l < n; ++l) {
+    if (mask && !mask[l]) continue;
+    int64_t offset = offsetOf(t, at, l);
+    if (offset < 0) return;
+    if (store)
+      cell.isFloat() ? storeDoubles(cell, data, offset, 1, 1, &value[l].f)
+                     : storeIntegers(cell, data, offset, 1, 1, &value[l].i);
+    else
+      cell.isFloat() ? loadDoubles(cell, data, offset, 0, 1, &value[l].f)
+                     : loadIntegers(cell, data, offset, 0, 1, &value[l].i);
   }
 }
 
@@ -61,14 +100,8 @@ void BodyRun::extract(const Instruction& i, int64_t n, const int64_t* mask) {
   for (int64_t l = 0; l < n; ++l) {
     out[l].i = 0;
     if (mask && !mask[l]) continue;
-    int64_t offset = 0;
-    for (size_t d = 0; d < at.size(); ++d) {
-      int64_t index = at[d][l].i;
-      if (index < 0 || index >= t.dims[d])
-        return errors.fail(
-            fmt::format("reads element {} of dim {}, which has size {}", index, d, t.dims[d]));
-      offset = offset * t.dims[d] + index;
-    }
+    int64_t offset = offsetOf(t, at, l);
+    if (offset < 0) return;
     if (cell.isFloat())
       loadDoubles(cell, data, offset, 0, 1, &out[l].f);
     else

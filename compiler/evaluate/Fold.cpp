@@ -15,7 +15,7 @@ bool isCandidate(Operation* op) {
   if (op->getNumResults() == 0 || op->hasTrait<OpTrait::ConstantLike>() ||
       isa<tensor::EmptyOp, linalg::FillOp>(op))
     return false;
-  if (isa<linalg::LinalgOp, Evaluable, tensor::ExtractOp, tensor::ExtractSliceOp,
+  if (isa<linalg::LinalgOp, Evaluable, SerialOp, tensor::ExtractOp, tensor::ExtractSliceOp,
           tensor::InsertSliceOp, tensor::CastOp, tensor::FromElementsOp, scf::IfOp, scf::ForOp,
           scf::WhileOp>(op))
     return true;

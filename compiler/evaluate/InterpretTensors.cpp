@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops of tensor and linalg at the level of functions.
 #include "compiler/evaluate/Interpreter.h"
+#include "compiler/ops/Accumulate.h"
 #include <cstring>
 #include <fmt/format.h>
 
@@ -258,6 +259,58 @@ LogicalResult Interpreter::structured(linalg::LinalgOp op) {
   auto results = runStructured(op, *plan, operands, captured->first, captured->second, errors);
   if (failed(check(op))) return failure();
   for (auto [r, t] : llvm::zip(op->getResults(), results))
+    set(r, std::move(t));
+  return success();
+}
+
+LogicalResult Interpreter::serial(SerialOp op) {
+  std::unique_ptr<Body>& body = bodies[op];
+  if (!body) {
+    std::optional<ScopedDiagnosticHandler> silence;
+    if (options.quiet) silence.emplace(op->getContext(), [](Diagnostic&) { return success(); });
+    auto made = Body::compile(op.block());
+    if (failed(made)) return failure();
+    body = std::make_unique<Body>(std::move(*made));
+  }
+  SmallVector<int64_t> extents;
+  int64_t points = 1;
+  for (Value v : op.getExtents()) {
+    extents.push_back(index(v));
+    points *= extents.back();
+  }
+  SmallVector<HostTensor> results;
+  for (Value init : op.getInits()) {
+    HostTensor t = shape(init);
+    if (failed(checkSize(op, t.elementType, t.dims))) return failure();
+    results.emplace_back(t.elementType, t.dims);
+  }
+  if (failed(countSteps(
+          op, llvm::SaturatingMultiply<uint64_t>(std::max<int64_t>(points, 0), body->operations))))
+    return failure();
+  auto captured = capture(op, *body);
+  if (failed(captured)) return failure();
+  // A point may take long: a few at a time for each thread.
+  constexpr int64_t together = 64;
+  if (points > 0)
+    parallelFor((points + together - 1) / together, [&](int64_t begin, int64_t end) {
+      BodyRun run(*body, std::min(together, points), captured->first, captured->second, errors,
+                  results);
+      for (int64_t p = begin * together; p < std::min(points, end * together); p += together) {
+        int64_t n = std::min(together, points - p);
+        for (int64_t l = 0; l < n; ++l) {
+          int64_t rest = p + l;
+          for (size_t d = extents.size(); d-- > 0;) {
+            if (Register r = body->arguments[d]; r != noRegister)
+              run.lanes(r)[l].i = rest % extents[d];
+            rest /= extents[d];
+          }
+        }
+        run.run(n);
+        if (errors.failed) return;
+      }
+    });
+  if (failed(check(op))) return failure();
+  for (auto [r, t] : llvm::zip(op.getResults(), results))
     set(r, std::move(t));
   return success();
 }

@@ -377,6 +377,7 @@ LogicalResult Interpreter::execute(Operation* op) {
   if (auto linalgOp = dyn_cast<linalg::FillOp>(op)) return fill(linalgOp);
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) return structured(linalgOp);
   if (auto own = dyn_cast<Evaluable>(op)) return evaluable(op);
+  if (auto o = dyn_cast<SerialOp>(op)) return serial(o);
   if (decodeScalar(op)) return scalar(op);
   return llvm::TypeSwitch<Operation*, LogicalResult>(op)
       .Case([&](scf::IfOp o) { return ifElse(o); })

@@ -36,6 +36,7 @@ private:
   mlir::LogicalResult fromElements(mlir::tensor::FromElementsOp op);
   mlir::LogicalResult fill(mlir::linalg::FillOp op);
   mlir::LogicalResult structured(mlir::linalg::LinalgOp op);
+  mlir::LogicalResult serial(SerialOp op);
   mlir::LogicalResult castTo(mlir::Operation* op, mlir::Value source, mlir::RankedTensorType type);
 
   // Control flow and the rest (Interpreter.cpp).
@@ -77,6 +78,7 @@ private:
   llvm::StringMap<int64_t> dims;
   llvm::DenseMap<mlir::Attribute, HostTensor> constants;
   llvm::DenseMap<mlir::Operation*, std::unique_ptr<StructuredPlan>> plans;
+  llvm::DenseMap<mlir::Operation*, std::unique_ptr<Body>> bodies; // of ortc.serial
   llvm::DenseMap<mlir::Operation*, llvm::SmallVector<mlir::Value>> deaths;
   llvm::DenseSet<mlir::Block*> analysed;
   unsigned depth = 0;

@@ -437,6 +437,16 @@ Value LoopEmitter::body(linalg::GenericOp op, ValueRange loops, Value carried) {
   return map.contains(yielded) ? map.lookup(yielded) : scalar(yielded);
 }
 
+void LoopEmitter::serial(SerialOp op, ValueRange indices, ArrayRef<Place> results) {
+  loc = op.getLoc();
+  IRMapping map;
+  map.map(op.block().getArguments().take_front(indices.size()), indices);
+  for (auto [i, place] : llvm::enumerate(results))
+    memory[op.out(i)] = place;
+  for (Operation& inner : op.block().without_terminator())
+    clone(inner, map, {});
+}
+
 void LoopEmitter::clone(Operation& op, IRMapping& map, ValueRange loops) {
   auto mapped = [&](Value v) { return map.contains(v) ? map.lookup(v) : scalar(v); };
   if (auto i = dyn_cast<linalg::IndexOp>(op)) {
@@ -448,6 +458,18 @@ void LoopEmitter::clone(Operation& op, IRMapping& map, ValueRange loops) {
     for (Value v : extract.getIndices())
       at.push_back(mapped(v));
     map.map(extract.getResult(), read(extract.getTensor(), at));
+    return;
+  }
+  if (isa<memref::LoadOp, memref::StoreOp>(op)) {
+    unsigned first = isa<memref::StoreOp>(op) ? 2 : 1;
+    SmallVector<Value> at;
+    for (Value v : op.getOperands().drop_front(first))
+      at.push_back(mapped(v));
+    const Place& place = memory[op.getOperand(first - 1)];
+    if (first == 2)
+      store(mapped(op.getOperand(0)), place, at);
+    else
+      map.map(op.getResult(0), load(place, at));
     return;
   }
   // Index arithmetic goes through the folding helpers, so that reads at simple places stay simple.
@@ -466,7 +488,7 @@ void LoopEmitter::clone(Operation& op, IRMapping& map, ValueRange loops) {
     // a broadcast reads is a choice (size == 1 ? 0 : i), and the sums over that row must not be
     // written once per element.
     OpBuilder::InsertionGuard guard(b);
-    if (isPure(&op)) {
+    if (isPure(&op) && !op.hasTrait<OpTrait::IsTerminator>()) {
       SmallVector<Value> operands;
       for (Value v : op.getOperands())
         operands.push_back(map.lookup(v));

@@ -14,6 +14,8 @@
 
 namespace ortc {
 
+class SerialOp;
+
 /// Where a tensor lies: a one-dimensional buffer, and the distance in elements between neighbours
 /// along each dim. The strides are values of the enclosing function, or constants.
 struct Place {
@@ -67,6 +69,9 @@ public:
   /// The scalar body of a generic at these loop indices; `carried` stands for the output argument.
   mlir::Value body(mlir::linalg::GenericOp op, mlir::ValueRange loops, mlir::Value carried);
 
+  /// The code of an ortc.serial at one index of its space; `results` are the places of its results.
+  void serial(SerialOp op, mlir::ValueRange indices, llvm::ArrayRef<Place> results);
+
   // ElementEmitter
   mlir::OpBuilder& builder() override { return b; }
   mlir::Value read(mlir::Value tensor, mlir::ValueRange indices) override;
@@ -99,6 +104,9 @@ private:
   llvm::DenseMap<mlir::Value,
                  llvm::SmallVector<std::pair<llvm::SmallVector<mlir::Value>, mlir::Value>>>
       written;
+
+  llvm::DenseMap<mlir::Value, Place>
+      memory; // what the memref arguments of an ortc.serial stand for
 
   mlir::Value compute(mlir::Value tensor, mlir::ValueRange indices);
   mlir::Value generic(mlir::linalg::GenericOp op, mlir::ValueRange indices);

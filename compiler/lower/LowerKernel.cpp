@@ -186,11 +186,47 @@ LogicalResult tidyKernel(func::FuncOp function) {
   return mlir::verify(function);
 }
 
+/// An ortc.serial: loops over its space, spread as a whole or not at all, and its code inside.
+static FailureOr<LoweredKernel> lowerSerial(KernelWriter& writer, SerialOp op,
+                                            const Schedule& schedule) {
+  LoopEmitter& e = writer.emitter;
+  SmallVector<Place> results;
+  for (unsigned i = 0; i < op.getNumResults(); ++i)
+    results.push_back(writer.result(i));
+  SmallVector<Value> extents, indices;
+  SmallVector<std::string> axes;
+  for (auto [d, v] : llvm::enumerate(op.getExtents())) {
+    extents.push_back(e.localSize(OpFoldResult(v)));
+    axes.push_back("i" + std::to_string(d));
+  }
+  if (schedule.parallelLoops == 0) {
+    std::function<void()> nest = [&] {
+      size_t d = indices.size();
+      if (d == extents.size()) return e.serial(op, indices, results);
+      e.loop(extents[d], axes[d], [&](Value iv) {
+        indices.push_back(iv);
+        nest();
+      });
+    };
+    nest();
+  } else {
+    bool one = extents.empty();
+    if (one) extents.push_back(e.index(1)), axes.push_back("one");
+    e.parallel(extents, axes,
+               [&](ValueRange ivs) { e.serial(op, one ? ValueRange() : ivs, results); });
+  }
+  LoweredKernel lowered = writer.finish();
+  if (failed(tidyKernel(lowered.function))) return failure();
+  return lowered;
+}
+
 FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Schedule& schedule,
                                      StridesOf stridesOf) {
   KernelWriter writer(kernel, module, stridesOf);
   LoopEmitter& e = writer.emitter;
   Value root = kernel.yielded()[0];
+  if (auto serial = root.getDefiningOp<SerialOp>(); serial && writer.isInside(serial))
+    return lowerSerial(writer, serial, schedule);
   Sizes sizes = getSizes(writer.builder, root);
   SmallVector<Value> extents;
   for (OpFoldResult s : sizes)

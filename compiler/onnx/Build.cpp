@@ -82,6 +82,17 @@ Tensor NodeBuilder::scalarOf(double value, DType dtype) {
   return constant(t, dtype);
 }
 
+Tensor NodeBuilder::scalarOf(Size size, DType dtype) {
+  if (auto c = size.constant()) {
+    HostTensor t(typeOf(dtype), {});
+    t.setInt(0, *c);
+    return constant(t, dtype);
+  }
+  auto type = RankedTensorType::get({}, typeOf(dtype));
+  Value element = cast({this, sizeValue(b, loc, size.v), false}, dtype).v;
+  return {b.create<tensor::FromElementsOp>(loc, type, element), dtype};
+}
+
 Tensor NodeBuilder::fromSizes(ArrayRef<Size> list, DType dtype) {
   std::vector<int64_t> constants;
   for (Size s : list)

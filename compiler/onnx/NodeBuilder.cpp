@@ -99,7 +99,9 @@ const Graph& NodeBuilder::graphAttr(StringRef name) {
 
 Tensor NodeBuilder::optionalInput(size_t i, StringRef name, TypeSet types) {
   if (!hasInput(i)) return {};
-  if (isa<RankedTensorType>(inputs[i].value.getType()) && !types.has(inputs[i].dtype))
+  if (inputs[i].absent()) error("input '{}' is an optional without a value", name.str());
+  if (inputs[i].isSequence()) error("input '{}' is a sequence; expected a tensor", name.str());
+  if (inputs[i].isTensor() && !types.has(inputs[i].dtype))
     error("input '{}' is {}; expected {}", name.str(), dtypeName(inputs[i].dtype), types.text);
   return inputs[i];
 }
@@ -107,11 +109,30 @@ Tensor NodeBuilder::input(size_t i, StringRef name, TypeSet types) {
   if (!hasInput(i)) error("required input {} ('{}') is missing", i, name.str());
   return optionalInput(i, name, types);
 }
+Tensor NodeBuilder::anyInput(size_t i, StringRef name) {
+  if (!hasInput(i)) error("required input {} ('{}') is missing", i, name.str());
+  return inputs[i];
+}
+const std::vector<Tensor>& NodeBuilder::sequenceInput(size_t i, StringRef name) {
+  Tensor t = anyInput(i, name);
+  if (t.form == Tensor::Form::Growing) throw SequenceError();
+  if (t.elements) return *inputs[i].elements;
+  if (t.absent()) error("input '{}' is an optional without a value", name.str());
+  if (t.isTensor()) error("input '{}' is {}; expected a sequence", name.str(), typeText(t));
+  fail(fmt::format("the length of sequence '{}' is not known while compiling", name.str()),
+       {{true, "make it of tensors inside of the model, or compile the part behind it with "
+               "--cut-inputs"}});
+}
 void NodeBuilder::output(size_t i, Tensor value) {
   if (i < outputs.size()) outputs[i] = value;
 }
 
 std::string NodeBuilder::typeText(Tensor t) {
+  if (t.elements)
+    return fmt::format("a sequence of {} {}", t.elements->size(), dtypeName(t.dtype));
+  if (t.form != Tensor::Form::Plain && t.form != Tensor::Form::Absent)
+    return fmt::format("a sequence of {}", dtypeName(t.dtype));
+  if (t.absent()) return "absent";
   auto type = dyn_cast<RankedTensorType>(t.value.getType());
   if (!type) {
     std::string s;

@@ -40,11 +40,24 @@ extern const TypeSet anyType, floating, integer, signedInteger, numeric, boolean
 TypeSet oneOf(std::initializer_list<DType> types);
 
 /// A value with its ONNX element type (MLIR's integers have no sign). `value` may also be of a list
-/// or map type.
+/// or map type. Sequences whose length is known while compiling are no values at all, but a list of
+/// tensors.
 struct Tensor {
   mlir::Value value;
   DType dtype = DType::Undefined;
-  explicit operator bool() const { return static_cast<bool>(value); }
+  std::shared_ptr<const std::vector<Tensor>> elements = nullptr;
+  enum class Form : uint8_t {
+    Plain,
+    Absent,  ///< an optional without a value
+    Growing, ///< inside of a loop: what this turn has put behind a sequence (`elements`)
+    Stacked, ///< a sequence of tensors of one shape, `value` is all of them along a new first dim
+  } form = Form::Plain;
+  explicit operator bool() const { return value || elements || absent(); }
+  bool absent() const { return form == Form::Absent; }
+  bool isSequence() const { return elements || form == Form::Stacked; }
+  bool isTensor() const {
+    return value && form == Form::Plain && mlir::isa<mlir::RankedTensorType>(value.getType());
+  }
   int64_t rank() const { return mlir::cast<mlir::RankedTensorType>(value.getType()).getRank(); }
   mlir::Type elementType() const {
     return mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType();
@@ -111,6 +124,9 @@ Scalar exp(Scalar), log(Scalar), log1p(Scalar), expm1(Scalar), sqrt(Scalar), tan
 Scalar isNaN(Scalar), isInf(Scalar);
 Scalar sigmoid(Scalar); // 1 / (1 + exp(-x)), without overflow
 
+/// A sequence that a loop makes longer is used for something else, too. Thrown inside of the body.
+struct SequenceError {};
+
 /// Thrown by definitions, caught by the importer.
 struct NodeError {
   std::string message;
@@ -130,6 +146,15 @@ public:
   virtual std::vector<Tensor> importBranches(const Node& node, mlir::Value condition) = 0;
   /// A simpler value for what was just built: constants folded, small integer tensors made scalar.
   virtual mlir::Value simplify(mlir::Value built) = 0;
+};
+
+/// A result of NodeBuilder::serial while its code is written.
+struct Out {
+  NodeBuilder* n = nullptr;
+  mlir::Value memory;
+  DType dtype = DType::Undefined;
+  Scalar load(llvm::ArrayRef<Scalar> indices) const;
+  void store(llvm::ArrayRef<Scalar> indices, Scalar value) const;
 };
 
 class NodeBuilder {
@@ -169,6 +194,13 @@ public:
   Tensor input(size_t i, llvm::StringRef name, TypeSet types = anyType);
   /// The same for an optional input: no value when absent.
   Tensor optionalInput(size_t i, llvm::StringRef name, TypeSet types = anyType);
+  /// Input i of any kind: a sequence, an optional, a map.
+  Tensor anyInput(size_t i, llvm::StringRef name);
+  /// The elements of a sequence whose length is known while compiling.
+  const std::vector<Tensor>& sequenceInput(size_t i, llvm::StringRef name);
+  static Tensor sequence(std::vector<Tensor> elements, DType dtype) {
+    return {{}, dtype, std::make_shared<const std::vector<Tensor>>(std::move(elements))};
+  }
   void output(size_t i, Tensor value);
   std::vector<Tensor> takeOutputs() { return std::move(outputs); }
 
@@ -210,7 +242,8 @@ public:
   Tensor fromSizes(llvm::ArrayRef<Size> sizes,
                    DType dtype = DType::I64); // 1-D, tensor.from_elements
   Tensor scalarOf(double value, DType dtype); // rank 0
-  mlir::Type typeOf(DType dtype);             // element type
+  Tensor scalarOf(Size size, DType dtype = DType::I64);
+  mlir::Type typeOf(DType dtype); // element type
 
   // ---- building: maps ----
   using Body = llvm::function_ref<Scalar(llvm::ArrayRef<Scalar>)>;
@@ -246,6 +279,27 @@ public:
   Scalar fromIndex(Scalar v, DType to);
   Scalar ifElse(Scalar condition, llvm::function_ref<Scalar()> then,
                 llvm::function_ref<Scalar()> otherwise);
+
+  // ---- building: code that writes (Serial.cpp) ----
+  struct OutType {
+    std::vector<Size> shape;
+    DType dtype;
+  };
+  /// Scalar code that stores its results at places that it computes: it runs once for each index
+  /// of `outer`, in no order, and each index writes and loads elements of its own (ortc.serial).
+  std::vector<Tensor>
+  serial(llvm::ArrayRef<Size> outer, llvm::ArrayRef<OutType> results,
+         llvm::function_ref<void(llvm::ArrayRef<Scalar> indices, llvm::ArrayRef<Out> out)> body);
+  using Scalars = std::vector<Scalar>;
+  /// body(i) for i in [from, to), in order.
+  void repeat(Scalar from, Scalar to, llvm::function_ref<void(Scalar)> body);
+  /// The same with carried values, of which it gives the last.
+  Scalars repeat(Scalar from, Scalar to, Scalars carried,
+                 llvm::function_ref<Scalars(Scalar, llvm::ArrayRef<Scalar>)> body);
+  /// carried = body(carried) while condition(carried).
+  Scalars whileTrue(Scalars carried, llvm::function_ref<Scalar(llvm::ArrayRef<Scalar>)> condition,
+                    llvm::function_ref<Scalars(llvm::ArrayRef<Scalar>)> body);
+  void ifThen(Scalar condition, llvm::function_ref<void()> body);
 
   // ---- building: structure ----
   Tensor reshape(Tensor x, llvm::ArrayRef<Size> shape);

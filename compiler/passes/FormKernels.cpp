@@ -179,7 +179,8 @@ public:
     function.walk([&](Block* block) {
       Operation* parent = block->getParentOp();
       if (parent == function.getOperation() || isa<scf::IfOp, scf::ForOp, scf::WhileOp>(parent))
-        if (!parent->getParentOfType<linalg::GenericOp>() && !parent->getParentOfType<KernelOp>())
+        if (!parent->getParentOfType<linalg::GenericOp>() && !parent->getParentOfType<SerialOp>() &&
+            !parent->getParentOfType<KernelOp>())
           blocks.push_back(block);
     });
     for (Block* block : blocks)
@@ -527,9 +528,9 @@ private:
     }
     b.setInsertionPointToEnd(body);
     b.create<YieldOp>(root->getLoc(), root->getResults());
-    root->getResult(0).replaceUsesWithIf(kernel.getResult(0), [&](OpOperand& use) {
-      return !kernel->isProperAncestor(use.getOwner());
-    });
+    for (auto [inner, outer] : llvm::zip(root->getResults(), kernel.getResults()))
+      inner.replaceUsesWithIf(
+          outer, [&](OpOperand& use) { return !kernel->isProperAncestor(use.getOwner()); });
     kernel->setLoc(FusedLoc::get(b.getContext(), locs));
     if (auto rows = rowLoops(g)) kernel->setAttr("ortc.rows", b.getI64IntegerAttr(*rows));
   }
