@@ -60,6 +60,8 @@ static Sizes ofArgument(OpBuilder& b, BlockArgument arg, RankedTensorType type) 
   auto function = dyn_cast<FunctionOpInterface>(parent);
   if (auto loop = dyn_cast_or_null<scf::ForOp>(parent); loop && loop->hasAttr("ortc.fixed_sizes"))
     return fromFollowing(b, type, loop.getInitArgs().drop_front(arg.getArgNumber()));
+  if (auto loop = dyn_cast_or_null<scf::WhileOp>(parent); loop && loop->hasAttr("ortc.fixed_sizes"))
+    return fromFollowing(b, type, loop.getInits().drop_front(arg.getArgNumber() + 1));
   if (!function)
     return fromFollowing(b, type,
                          arg.getOwner()->getArguments().drop_front(arg.getArgNumber() + 1));
@@ -107,6 +109,8 @@ Sizes getSizes(OpBuilder& b, Value tensor) {
   }
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop->hasAttr("ortc.fixed_sizes"))
     return fromFollowing(b, type, loop.getInitArgs().drop_front(result.getResultNumber() + 1));
+  if (auto loop = dyn_cast<scf::WhileOp>(op); loop && loop->hasAttr("ortc.fixed_sizes"))
+    return fromFollowing(b, type, loop.getInits().drop_front(result.getResultNumber() + 1));
   if (op->getName().getStringRef() == "ortc.host_step") {
     // Destination style by convention: the last arguments are the inits of the results that are
     // tensors.

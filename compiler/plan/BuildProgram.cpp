@@ -369,6 +369,7 @@ private:
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) return emitIf(branch);
     if (auto loop = dyn_cast<scf::ForOp>(op)) return emitFor(loop);
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) return emitWhile(loop);
     if (auto step = dyn_cast<HostStepOp>(op)) return emitStep(step);
     // Views and shapes are gone; constants and arithmetic on scalars stay.
     if (llvm::any_of(op.getResultTypes(), [&](Type t) { return isTensor(t); })) return success();
@@ -394,9 +395,12 @@ private:
       add(v);
     SmallVector<Type> types;
     for (Value r : step.getResults()) {
-      if (isTensor(r.getType()))
+      if (isTensor(r.getType())) {
+        if (const PlannedPlace* p = places.find(r))
+          if (const PlannedBuffer& buffer = places.buffers[p->buffer]; buffer.segment == "output")
+            emitOutputDims(static_cast<unsigned>(buffer.number), /*atStart=*/false);
         add(r);
-      else
+      } else
         types.push_back(r.getType());
     }
     auto made =
@@ -413,6 +417,8 @@ private:
       if (isTensor(operand.get().getType())) continue;
       if (!isa<ListType, MapType>(operand.get().getType()))
         return ret.emitError() << "cannot return a value of type " << operand.get().getType();
+      if (isa<BlockArgument>(operand.get()))
+        return ret.emitError("an input that is a list or map cannot be an output, too");
       auto number = b.getNamedAttr("number", b.getI64IntegerAttr(operand.getOperandNumber()));
       b.create<HostStepOp>(ret.getLoc(), TypeRange{}, "set_output",
                            ValueRange{mapped(operand.get())}, b.getDictionaryAttr(number));
@@ -470,6 +476,31 @@ private:
     next = 0;
     for (Value r : loop.getResults())
       if (!isTensor(r.getType())) map.map(r, made.getResult(next++));
+    return success();
+  }
+
+  LogicalResult emitWhile(scf::WhileOp loop) {
+    SmallVector<Value> inits = scalarsOf(loop.getInits());
+    TypeRange types = ValueRange(inits).getTypes();
+    auto made = b.create<scf::WhileOp>(loop.getLoc(), types, inits);
+    SmallVector<Location> locs(inits.size(), loop.getLoc());
+    auto mapScalars = [&](ValueRange from, ValueRange to) {
+      unsigned next = 0;
+      for (Value v : from)
+        if (!isTensor(v.getType())) map.map(v, to[next++]);
+    };
+    Block* before = b.createBlock(&made.getBefore(), {}, types, locs);
+    mapScalars(loop.getBeforeArguments(), before->getArguments());
+    auto condition = loop.getConditionOp();
+    for (Operation& op : loop.getBeforeBody()->without_terminator())
+      if (failed(emit(op))) return failure();
+    b.create<scf::ConditionOp>(loop.getLoc(), mapped(condition.getCondition()),
+                               scalarsOf(condition.getArgs()));
+    Block* after = b.createBlock(&made.getAfter(), {}, types, locs);
+    mapScalars(loop.getAfterArguments(), after->getArguments());
+    if (failed(emitInto(*loop.getAfterBody(), *after))) return failure();
+    b.setInsertionPointAfter(made);
+    mapScalars(loop.getResults(), made.getResults());
     return success();
   }
 

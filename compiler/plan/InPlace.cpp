@@ -48,6 +48,10 @@ void Places::writeInPlace() {
     if (it == places.end() || targets.count(result)) return;
     unsigned mine = it->second.buffer;
     if (buffers[mine].segment != "arena" || buffers[mine].last < 0) return;
+    // A part of a buffer (a row that is put into a carried tensor) cannot take the whole along.
+    if (buffers[mine].first < positions.lookup(kernel).first ||
+        constantSize(it->second.offset) != 0)
+      return;
     b.setInsertionPoint(start);
     auto known = [&](Value v, Sizes& out) {
       for (OpFoldResult s : getSizes(b, v)) {
@@ -64,7 +68,7 @@ void Places::writeInPlace() {
       return n;
     };
     Sizes size;
-    if (!known(result, size)) return;
+    if (!known(result, size) || !sameSize(count(buffers[mine].sizes), count(size))) return;
     llvm::SetVector<Value> inPlace, elsewhere;
     readsOf(kernel, inPlace, elsewhere);
     auto [begin, end] = positions.lookup(kernel);

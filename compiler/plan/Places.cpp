@@ -161,6 +161,14 @@ Value Places::copyOf(Value tensor, Operation* before) {
   return kernel.getResult(0);
 }
 
+/// What a loop carries as its i-th value, in the block that ends with the next one. (Loops with a
+/// condition pass all that they carry, in order.)
+static Value carriedArgument(Operation* loop, unsigned i) {
+  if (auto f = dyn_cast_or_null<scf::ForOp>(loop)) return f.getRegionIterArg(i);
+  if (auto w = dyn_cast_or_null<scf::WhileOp>(loop)) return w.getAfterArguments()[i];
+  return {};
+}
+
 /// Lets `tensor` be written at its target, when it is made by a kernel (or a concatenation) and not
 /// claimed yet.
 bool Places::claim(Value tensor, Target target) {
@@ -170,6 +178,13 @@ bool Places::claim(Value tensor, Target target) {
     // The same elements under other sizes: claim the source when this is all that is made of it
     // here.
     return claim(reshape.getSource(), target);
+  }
+  // What a loop fills row by row may be an output itself; needed where its size is data, so that
+  // only the caller can give memory for it.
+  if (isa<scf::ForOp, scf::WhileOp>(op) && target.kind == Target::Output &&
+      llvm::any_of(getSizes(b, tensor), [&](OpFoldResult s) { return !boundAtStart(s); })) {
+    targets[tensor] = target;
+    return true;
   }
   if (!isa<KernelOp, ConcatOp>(op)) return false;
   targets[tensor] = target;
@@ -191,7 +206,9 @@ void Places::insertCopies(Block& block) {
             operand->set(copyOf(operand->get(), kernel)), --copies;
         }
       });
-    if (isa<KernelOp, linalg::FillOp>(op) || (op.getNumRegions() && !isa<scf::ForOp>(op))) continue;
+    if (isa<KernelOp, linalg::FillOp>(op) ||
+        (op.getNumRegions() && !isa<scf::ForOp, scf::WhileOp>(op)))
+      continue;
     for (OpOperand& operand : op.getOpOperands()) {
       if (!isPlaced(operand.get().getType())) continue;
       if (auto dps = dyn_cast<DestinationStyleOpInterface>(op); dps && dps.isDpsInit(&operand))
@@ -233,21 +250,21 @@ void Places::insertCopies(Block& block) {
       }
     } else if (auto yield = dyn_cast<scf::YieldOp>(op)) {
       Operation* parent = op.getParentOp();
-      auto loop = dyn_cast<scf::ForOp>(parent);
+      bool loop = isa<scf::ForOp, scf::WhileOp>(parent);
       for (OpOperand& operand : yield->getOpOperands()) {
         if (!isPlaced(operand.get().getType())) continue;
         unsigned i = operand.getOperandNumber();
         Target target{Target::Result, parent, i};
-        Value v = operand.get();
-        if (loop && v == loop.getRegionIterArg(i)) continue; // unchanged
+        Value v = operand.get(), old = carriedArgument(parent, i);
+        if (loop && v == old) continue; // unchanged
         if (auto insert = v.getDefiningOp<tensor::InsertSliceOp>();
-            insert && loop && insert.getDest() == loop.getRegionIterArg(i))
+            insert && loop && insert.getDest() == old)
           continue; // written in place
         // In a loop the old value is read until the new one is complete: the new one may be written
         // in its place only when nothing reads the old one at or after the op that makes it.
         bool free = true;
         if (loop && v.getDefiningOp() && v.getParentBlock() == &block)
-          for (Operation* user : loop.getRegionIterArg(i).getUsers()) {
+          for (Operation* user : old.getUsers()) {
             Operation* at = block.findAncestorOpInBlock(*user);
             free &= at && at != v.getDefiningOp() && at->isBeforeInBlock(v.getDefiningOp());
             // a view of the old value lives on in its users
@@ -258,10 +275,11 @@ void Places::insertCopies(Block& block) {
         operand.set(copy);
         targets[copy] = target;
       }
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      for (OpOperand& operand : loop.getInitArgsMutable()) {
+    } else if (isa<scf::ForOp, scf::WhileOp>(op)) {
+      auto loop = cast<LoopLikeOpInterface>(op);
+      for (OpOperand& operand : loop.getInitsMutable()) {
         if (!isPlaced(operand.get().getType())) continue;
-        unsigned i = operand.getOperandNumber() - loop.getNumControlOperands();
+        unsigned i = operand.getOperandNumber() - loop.getInitsMutable()[0].getOperandNumber();
         Target target{Target::Result, &op, i};
         if (operand.get().getParentBlock() == &block && operand.get().hasOneUse() &&
             claim(operand.get(), target))
@@ -347,6 +365,8 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor, Operation* at) {
                             mulSizes(b, tensor.getLoc(), before, place.strides[concat.getAxis()]));
   } else {
     Value result = target->second.op->getResult(target->second.index);
+    if (!places.count(result) && targets.count(result)) // a loop whose result is an output
+      if (failed(placeResult(result, at))) return failure();
     auto whole = places.find(result);
     if (whole == places.end()) { // what a loop begins with: the sizes are those of the whole loop
       auto buffer = newBuffer(tensor, "arena", 0);
@@ -473,13 +493,15 @@ LogicalResult Places::placeBlock(Block& block) {
           return failure();
         continue;
       }
-      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (isa<scf::ForOp, scf::WhileOp>(op)) {
         unsigned i = cast<OpResult>(r).getResultNumber();
         // One place for the value before, during and after. The init was claimed for it, or copied
         // to it.
-        auto init = placeResult(loop.getInitArgs()[i]);
+        auto init = placeResult(cast<LoopLikeOpInterface>(op).getInits()[i]);
         if (failed(init)) return failure();
-        places[r] = places[loop.getRegionIterArg(i)] = *init;
+        places[r] = *init;
+        places[carriedArgument(&op, i)] = *init;
+        if (auto loop = dyn_cast<scf::WhileOp>(op)) places[loop.getBeforeArguments()[i]] = *init;
         continue;
       }
       if (isa<KernelOp, ConcatOp>(op)) {
