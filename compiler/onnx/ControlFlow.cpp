@@ -37,6 +37,43 @@ BranchScratch::~BranchScratch() {
   op->erase();
 }
 
+/// The tensors of values, sequences taken apart; fails when a branch has a sequence of another
+/// length than `like`, or none.
+static std::vector<Tensor> flattened(ArrayRef<Tensor> values, ArrayRef<Tensor> like) {
+  std::vector<Tensor> r;
+  for (auto [i, pair] : llvm::enumerate(llvm::zip(values, like))) {
+    auto [t, other] = pair;
+    auto length = [](const Tensor& v) { return v.elements ? v.elements->size() : 0; };
+    if (!t.elements != !other.elements || length(t) != length(other))
+      throw NodeError{fmt::format("output {} is a sequence of another length in each branch", i),
+                      {}};
+    if (t.absent() != other.absent())
+      throw NodeError{fmt::format("output {} has a value in one branch only", i), {}};
+    if (t.elements) {
+      std::vector<Tensor> inner = flattened(*t.elements, *other.elements);
+      r.insert(r.end(), inner.begin(), inner.end());
+    } else if (!t.absent()) {
+      r.push_back(t);
+    }
+  }
+  return r;
+}
+/// The opposite: values of the form of `like`, from tensors that are taken off the front.
+static std::vector<Tensor> restored(ArrayRef<Tensor>& tensors, ArrayRef<Tensor> like) {
+  std::vector<Tensor> r;
+  for (const Tensor& t : like) {
+    if (t.elements) {
+      r.push_back(NodeBuilder::sequence(restored(tensors, *t.elements), t.dtype));
+    } else if (t.absent()) {
+      r.push_back(t);
+    } else {
+      r.push_back(tensors.front());
+      tensors = tensors.drop_front();
+    }
+  }
+  return r;
+}
+
 std::vector<Tensor> buildIf(OpBuilder& b, Location loc, Value condition,
                             llvm::function_ref<std::vector<Tensor>()> then,
                             llvm::function_ref<std::vector<Tensor>()> otherwise) {
@@ -53,6 +90,10 @@ std::vector<Tensor> buildIf(OpBuilder& b, Location loc, Value condition,
   if (results[0].size() != results[1].size())
     throw NodeError{
         fmt::format("branches have {} and {} outputs", results[0].size(), results[1].size()), {}};
+  const std::vector<Tensor> form = results[0];
+  std::vector<Tensor> flat[2] = {flattened(results[0], results[1]),
+                                 flattened(results[1], results[0])};
+  std::swap(results, flat);
   SmallVector<Type> types;
   for (auto [i, pair] : llvm::enumerate(llvm::zip(results[0], results[1]))) {
     auto [x, y] = pair;
@@ -101,6 +142,255 @@ std::vector<Tensor> buildIf(OpBuilder& b, Location loc, Value condition,
     if (auto type = dyn_cast<RankedTensorType>(v.getType()))
       next += llvm::count_if(type.getShape(), ShapedType::isDynamic);
     r.push_back({v, t.dtype});
+  }
+  ArrayRef<Tensor> all = r;
+  return restored(all, form);
+}
+
+// ---- loops ----
+
+/// Tensors, each followed by its free sizes, out of a list of values.
+static std::vector<Tensor> unpacked(ValueRange values, ArrayRef<Tensor> like) {
+  std::vector<Tensor> r;
+  unsigned next = 0;
+  for (const Tensor& t : like) {
+    r.push_back({values[next++], t.dtype});
+    next += cast<RankedTensorType>(t.value.getType()).getNumDynamicDims();
+  }
+  return r;
+}
+
+/// Erases an op with all that was built in it.
+static void discard(Operation* op) {
+  op->dropAllReferences();
+  for (Region& r : op->getRegions())
+    r.walk([](Operation* inner) { inner->dropAllUses(); });
+  op->erase();
+}
+
+/// The same number outside of the loop; none when it depends on a turn.
+static Value hoisted(OpBuilder& b, Operation* loop, Value v) {
+  if (!loop->isAncestor(v.getParentBlock()->getParentOp())) return v;
+  Operation* op = v.getDefiningOp();
+  if (!op || op->getNumRegions() || !isPure(op)) return {};
+  IRMapping map;
+  for (Value operand : op->getOperands()) {
+    Value outside = isa<TensorType>(operand.getType()) ? Value() : hoisted(b, loop, operand);
+    if (!outside) return {};
+    map.map(operand, outside);
+  }
+  return b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber());
+}
+
+/// Where it cannot be proven that a size is what it must be, the run checks it.
+static void requireSize(NodeBuilder& n, Size have, Size want, const std::string& what) {
+  if (same(have, want)) return;
+  Value equal =
+      n.b.createOrFold<arith::CmpIOp>(n.loc, arith::CmpIPredicate::eq,
+                                      sizeValue(n.b, n.loc, have.v), sizeValue(n.b, n.loc, want.v));
+  n.b.create<CheckOp>(n.loc, equal, "RUN_ERROR", n.node.describe() + ": " + what);
+}
+
+/// Is x = y + c with a constant c other than 0?
+static bool grows(Size x, Size y) {
+  auto v = dyn_cast<Value>(x.v);
+  auto add = v ? v.getDefiningOp<arith::AddIOp>() : arith::AddIOp();
+  if (!add) return false;
+  Size left = x, right = x;
+  left.v = OpFoldResult(add.getLhs()), right.v = OpFoldResult(add.getRhs());
+  auto step = [](Size s) { return s.constant().value_or(0) != 0; };
+  return (step(right) && same(left, y)) || (step(left) && same(right, y));
+}
+
+static void checkCarried(NodeBuilder& n, size_t i, const Tensor& before, const Tensor& after) {
+  if (!after.isTensor() || before.dtype != after.dtype || before.rank() != after.rank())
+    throw LoopShapeError{fmt::format("carried value {} becomes another type", i)};
+  std::vector<Size> s = n.sizes(before), t = n.sizes(after);
+  for (size_t d = 0; d < s.size(); ++d)
+    if ((s[d].constant() && t[d].constant() && *s[d].constant() != *t[d].constant()) ||
+        grows(t[d], s[d]))
+      throw LoopShapeError{fmt::format("carried value {} is {} before a turn and {} after it", i,
+                                       n.typeText(before), n.typeText(after))};
+  for (size_t d = 0; d < s.size(); ++d)
+    requireSize(n, t[d], s[d],
+                fmt::format("carried value {} has another size on dim {} after a turn", i, d));
+}
+
+LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> inits,
+                     llvm::function_ref<Turn(Size, ArrayRef<Tensor>)> body) {
+  OpBuilder& b = n.b;
+  Location loc = n.loc;
+  for (auto [i, t] : llvm::enumerate(inits))
+    if (!t.isTensor()) throw LoopShapeError{fmt::format("carried value {} is no tensor", i)};
+  // The body is built in a loop that is thrown away: what it gives says which loop it must be.
+  Value zero = b.create<arith::ConstantIndexOp>(loc, 0),
+        one = b.create<arith::ConstantIndexOp>(loc, 1),
+        end = limits.turns ? sizeValue(b, loc, limits.turns->v)
+                           : b.create<arith::ConstantIndexOp>(loc, INT64_MAX).getResult();
+  auto scratch = b.create<scf::ForOp>(loc, zero, end, one, withSizes(b, inits));
+  scratch->setAttr("ortc.fixed_sizes", b.getUnitAttr());
+  if (!scratch.getBody()->empty()) scratch.getBody()->back().erase();
+  Turn turn;
+  try {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(scratch.getBody());
+    turn = body(n.size(OpFoldResult(scratch.getInductionVar())),
+                unpacked(scratch.getRegionIterArgs(), inits));
+    if (turn.carried.size() != inits.size())
+      n.error("the body gives {} carried values; expected {}", turn.carried.size(), inits.size());
+    for (size_t i = 0; i < inits.size(); ++i)
+      checkCarried(n, i, inits[i], turn.carried[i]);
+  } catch (...) {
+    discard(scratch);
+    throw;
+  }
+  bool endless = turn.again && getConstantIntValue(turn.again) != 1;
+  if (turn.again && getConstantIntValue(turn.again) == 1) turn.again = {};
+  auto refuse = [&](std::string message, std::string help) {
+    discard(scratch);
+    n.fail(std::move(message), {{true, std::move(help)}});
+  };
+  if (!limits.turns && !endless)
+    refuse("the loop never ends: it has no trip count, and its condition is always true", "");
+  // Rows go into tensors for all turns.
+  std::vector<Tensor> carried(inits);
+  b.setInsertionPoint(scratch);
+  for (auto [k, row] : llvm::enumerate(turn.rows)) {
+    if (!limits.turns)
+      refuse("the rows that the loop stacks have no bound in number",
+             "give the loop a trip count; it may be larger than what is needed");
+    std::vector<Size> shape{*limits.turns};
+    for (auto [d, s] : llvm::enumerate(n.sizes(row))) {
+      Size all = s;
+      if (!s.constant()) {
+        Value outside = hoisted(b, scratch, cast<Value>(s.v));
+        auto declared = k < limits.declared.size() && d < limits.declared[k].size()
+                            ? limits.declared[k][d]
+                            : std::nullopt;
+        if (!outside && !declared) {
+          discard(scratch);
+          throw LoopShapeError{fmt::format("the size of stacked result {} depends on the turn", k)};
+        }
+        all = outside ? n.size(OpFoldResult(outside)) : n.size(*declared);
+        if (!outside) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToEnd(scratch.getBody());
+          requireSize(n, s, all,
+                      fmt::format("a row of stacked result {} has another size on dim {}", k, d));
+        }
+      }
+      shape.push_back(all);
+    }
+    carried.push_back({n.empty(shape, row.elementType()), row.dtype});
+  }
+  SmallVector<Value> start = withSizes(b, carried);
+  Operation* loop = nullptr;
+  Block* target = nullptr;
+  Value index;
+  SmallVector<Value> arguments;
+  SmallVector<Value> state(start);
+  if (!endless) {
+    auto made = b.create<scf::ForOp>(loc, zero, end, one, start);
+    if (!made.getBody()->empty()) made.getBody()->back().erase();
+    loop = made, target = made.getBody(), index = made.getInductionVar();
+    arguments.assign(made.getRegionIterArgs().begin(), made.getRegionIterArgs().end());
+  } else {
+    // carried values, the number of the turn, whether there is another
+    Value first = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, zero, end);
+    state.push_back(zero), state.push_back(first);
+    TypeRange types = ValueRange(state).getTypes();
+    SmallVector<Location> locs(state.size(), loc);
+    auto made = b.create<scf::WhileOp>(loc, types, state);
+    Block* before = b.createBlock(&made.getBefore(), {}, types, locs);
+    b.create<scf::ConditionOp>(loc, before->getArguments().back(), before->getArguments());
+    target = b.createBlock(&made.getAfter(), {}, types, locs);
+    loop = made, index = target->getArgument(target->getNumArguments() - 2);
+    auto args = target->getArguments().take_front(start.size());
+    arguments.assign(args.begin(), args.end());
+  }
+  loop->setAttr("ortc.fixed_sizes", b.getUnitAttr());
+  // The body moves over.
+  target->getOperations().splice(target->end(), scratch.getBody()->getOperations());
+  scratch.getInductionVar().replaceAllUsesWith(index);
+  std::vector<Tensor> now = unpacked(arguments, carried);
+  for (auto [from, to] : llvm::zip(scratch.getRegionIterArgs(), arguments))
+    from.replaceAllUsesWith(to);
+  // What the body passes on as it is was an argument of the scratch loop.
+  for (Tensor& t : turn.carried)
+    for (auto [from, to] : llvm::zip(scratch.getRegionIterArgs(), arguments))
+      if (t.value == from) t.value = to;
+  for (Tensor& t : turn.rows)
+    for (auto [from, to] : llvm::zip(scratch.getRegionIterArgs(), arguments))
+      if (t.value == from) t.value = to;
+  scratch->erase();
+  b.setInsertionPointToEnd(target);
+  std::vector<Tensor> next(turn.carried);
+  for (auto [k, row] : llvm::enumerate(turn.rows)) {
+    const Tensor& all = now[inits.size() + k];
+    Size at = n.size(OpFoldResult(index));
+    if (k < limits.backwards.size() && limits.backwards[k]) at = *limits.turns - n.size(1) - at;
+    std::vector<Size> shape = n.sizes(all);
+    shape[0] = n.size(1);
+    SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0)), sizes,
+        strides(shape.size(), b.getIndexAttr(1));
+    offsets[0] = at.v;
+    for (Size s : shape)
+      sizes.push_back(s.v);
+    next.push_back({b.create<tensor::InsertSliceOp>(loc, n.reshape(row, shape).value, all.value,
+                                                    offsets, sizes, strides),
+                    row.dtype});
+  }
+  for (auto [t, like] : llvm::zip(next, carried))
+    t.value = castTo(b, loc, t.value, like.value.getType());
+  SmallVector<Value> yielded = withSizes(b, next);
+  if (endless) {
+    Value i = b.create<arith::AddIOp>(loc, index, one);
+    Value inside = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, i, end);
+    yielded.push_back(i);
+    yielded.push_back(b.create<arith::AndIOp>(loc, turn.again, inside));
+  }
+  b.create<scf::YieldOp>(loc, yielded);
+  b.setInsertionPointAfter(loop);
+  std::vector<Tensor> results = unpacked(loop->getResults(), carried);
+  LoopResult r;
+  r.carried.assign(results.begin(), results.begin() + static_cast<long>(inits.size()));
+  r.stacked.assign(results.begin() + static_cast<long>(inits.size()), results.end());
+  if (endless)
+    for (Tensor& t : r.stacked) { // as many rows as there were turns
+      Size turns = n.size(OpFoldResult(loop->getResult(loop->getNumResults() - 2)));
+      turns = max(min(turns, *limits.turns), n.size(0));
+      std::vector<Size> starts(t.rank(), n.size(0)), sizes = n.sizes(t);
+      sizes[0] = turns;
+      t = n.slice(t, starts, sizes);
+    }
+  return r;
+}
+
+LoopResult unrollLoop(NodeBuilder& n, int64_t turns, const LoopLimits& limits,
+                      ArrayRef<Tensor> inits,
+                      llvm::function_ref<Turn(Size, ArrayRef<Tensor>)> body) {
+  LoopResult r;
+  r.carried.assign(inits.begin(), inits.end());
+  std::vector<std::vector<Tensor>> rows;
+  for (int64_t i = 0; i < turns; ++i) {
+    Turn turn = body(n.size(i), r.carried);
+    r.carried = std::move(turn.carried);
+    rows.resize(turn.rows.size());
+    for (auto [list, row] : llvm::zip(rows, turn.rows)) {
+      std::vector<Size> shape = n.sizes(row);
+      shape.insert(shape.begin(), n.size(1));
+      list.push_back(n.reshape(row, shape));
+    }
+    if (!turn.again) continue;
+    auto again = getConstantIntValue(turn.again);
+    if (!again)
+      n.error("the condition of the loop depends on data, and its carried values change their "
+              "shapes");
+    if (!*again) break;
+  }
+  for (auto [k, list] : llvm::enumerate(rows)) {
+    if (k < limits.backwards.size() && limits.backwards[k]) std::reverse(list.begin(), list.end());
+    r.stacked.push_back(n.concat(list, 0));
   }
   return r;
 }

@@ -32,6 +32,37 @@ private:
   mlir::Operation* op;
 };
 
+/// What a loop carries has another shape after a turn, or one that is not proven to be the same.
+struct LoopShapeError {
+  std::string detail;
+};
+
+/// One turn of a loop: the next carried values, rows that are stacked, and (none: always) whether
+/// there is another turn.
+struct Turn {
+  std::vector<Tensor> carried, rows;
+  mlir::Value again; // i1
+};
+struct LoopResult {
+  std::vector<Tensor> carried, stacked; // stacked: one row per turn along a new first dim
+};
+struct LoopLimits {
+  std::optional<Size> turns; ///< at most; none: no limit
+  /// Per stacked result: the first row is the last of the tensor. Not with a condition.
+  std::vector<bool> backwards;
+  /// Per stacked result: the sizes of a row that the body's graph declares, used where they cannot
+  /// be computed before the loop.
+  std::vector<std::vector<std::optional<int64_t>>> declared;
+};
+/// scf.for, or scf.while when a turn says whether there is another. The body is built once, in the
+/// loop. Throws LoopShapeError when it cannot be one loop, and leaves nothing behind then.
+LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, llvm::ArrayRef<Tensor> inits,
+                     llvm::function_ref<Turn(Size turn, llvm::ArrayRef<Tensor> carried)> body);
+/// The same turn by turn, without a loop.
+LoopResult unrollLoop(NodeBuilder& n, int64_t turns, const LoopLimits& limits,
+                      llvm::ArrayRef<Tensor> inits,
+                      llvm::function_ref<Turn(Size turn, llvm::ArrayRef<Tensor> carried)> body);
+
 /// A list of values for scf results or arguments: each tensor is followed by its dynamic sizes.
 llvm::SmallVector<mlir::Value> withSizes(mlir::OpBuilder& b, llvm::ArrayRef<Tensor> tensors);
 /// `value` with the given, more dynamic type.

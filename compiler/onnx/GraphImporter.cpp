@@ -67,6 +67,9 @@ private:
   Diagnostics* reports; // where errors go; another one while a branch is tried
   OpBuilder b;
   std::vector<Names> scopes;
+  /// Outputs that an operator's definition leaves out, with the node and what to say when one is
+  /// read after all.
+  std::unordered_map<std::string, std::pair<std::string, std::string>> notComputed;
   uint64_t copiedNodes = 0;
   std::vector<const onnx::Function*> calls; // functions being expanded
   llvm::StringMap<unsigned> usedDims;
@@ -275,7 +278,7 @@ private:
     SmallVector<Value> results;
     SmallVector<DictionaryAttr> resultAttrs;
     for (auto [info, t] : llvm::zip(graph.outputs, outputs)) {
-      results.push_back(t.value);
+      results.push_back(t.value && t.form == Tensor::Form::Plain ? t.value : valueOf(info, t));
       if (info.type.dtype != DType::Undefined && info.type.kind == onnx::Type::Kind::Tensor &&
           info.type.dtype != t.dtype)
         reports->warning("output " + quoteName(info.name),
@@ -288,6 +291,31 @@ private:
     b.create<func::ReturnOp>(b.getUnknownLoc(), results);
     function.setFunctionType(b.getFunctionType(types, ValueRange(results).getTypes()));
     function.setAllResultAttrs(ArrayRef<DictionaryAttr>(resultAttrs));
+  }
+
+  /// A sequence that leaves the model: the host makes a list of its tensors.
+  Value valueOf(const onnx::ValueInfo& info, const Tensor& t) {
+    std::string where = "output " + quoteName(info.name);
+    if (t.absent()) fail(where, "an optional without a value cannot be an output");
+    if (!t.elements) fail(where, "a sequence whose length a run decides cannot be an output");
+    SmallVector<Value> tensors;
+    SmallVector<int64_t> types;
+    Type element;
+    for (const Tensor& e : *t.elements) {
+      if (!e.isTensor()) fail(where, "a sequence of sequences cannot be an output");
+      tensors.push_back(e.value);
+      types.push_back(static_cast<int64_t>(e.dtype));
+      element = e.value.getType();
+    }
+    if (!element) element = RankedTensorType::get({}, b.getF32Type());
+    auto settings = b.getDictionaryAttr(
+        {b.getNamedAttr("dtypes", b.getDenseI64ArrayAttr(types)),
+         b.getNamedAttr("ranks", b.getDenseI64ArrayAttr(llvm::to_vector(llvm::map_range(
+                                     *t.elements, [](const Tensor& e) { return e.rank(); }))))});
+    return b
+        .create<HostStepOp>(NameLoc::get(b.getStringAttr(where)),
+                            ListType::get(b.getContext(), element), "list_of", tensors, settings)
+        .getResult(0);
   }
 
   void addInitializers(const Graph& graph) {
@@ -342,6 +370,8 @@ private:
     std::vector<Tensor> outputs;
     for (const onnx::ValueInfo& o : graph.outputs) {
       const Tensor* t = find(o.name);
+      if (auto it = notComputed.find(o.name); !t && it != notComputed.end())
+        fail(it->second.first, "{}", it->second.second);
       if (!t) fail("output " + quoteName(o.name), "nothing produces it");
       outputs.push_back(*t);
     }
@@ -473,7 +503,11 @@ private:
     std::vector<Tensor> inputs;
     for (const std::string& name : node.inputs) {
       const Tensor* t = name.empty() ? nullptr : find(name);
-      if (!name.empty() && !t) fail(node.describe(), "input {} is not there", quoteName(name));
+      if (!name.empty() && !t) {
+        if (auto it = notComputed.find(name); it != notComputed.end())
+          fail(it->second.first, "{}", it->second.second);
+        fail(node.describe(), "input {} is not there", quoteName(name));
+      }
       inputs.push_back(t ? *t : Tensor());
     }
     std::vector<Tensor> outputs;
@@ -505,9 +539,13 @@ private:
     }
     for (auto [i, name] : llvm::enumerate(node.outputs)) {
       if (name.empty()) continue;
-      if (i >= outputs.size() || !outputs[i])
-        fail(node.describe(), "output {} ({}) is not computed by this operator here", i,
-             quoteName(name));
+      if (i >= outputs.size() || !outputs[i]) {
+        // Exporters name outputs that nobody reads.
+        notComputed[name] = {node.describe(),
+                             fmt::format("output {} ({}) is not computed by this operator here", i,
+                                         quoteName(name))};
+        continue;
+      }
       scopes.back()[name] = outputs[i];
     }
   }
