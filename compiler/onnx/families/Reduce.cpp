@@ -196,42 +196,41 @@ ORTC_ONNX_OP("ArgMin", since(1, 11, 12, 13)) {
   argExtreme(n, false);
 }
 
-// Running sums (or products) along an axis. Every element folds what comes before it.
+// Running sums (or products) along an axis, which may be data.
 static void running(NodeBuilder& n, double init, llvm::function_ref<Scalar(Scalar, Scalar)> body) {
-  Tensor x = n.input(0, "x", numeric), a = n.input(1, "axis", indexInteger);
-  std::vector<Size> given = n.asSizes(a, "axis");
+  Tensor x = n.input(0, "x", numeric);
+  std::vector<Size> given = n.asSizes(n.input(1, "axis", indexInteger), "axis"), in = n.sizes(x);
   if (given.size() != 1) n.error("input 'axis' must be a scalar");
   bool exclusive = n.intAttr("exclusive", 0) != 0, reverse = n.intAttr("reverse", 0) != 0;
   DType type = wideType(x.dtype);
-  auto before = [&](Scalar o, Scalar k) {
-    return reverse ? (exclusive ? k > o : k >= o) : (exclusive ? k < o : k <= o);
-  };
-  std::vector<Size> in = n.sizes(x);
-  std::optional<int64_t> axis;
-  RuntimeAxes atRun;
-  Size extent = n.size(1);
-  if (given[0].constant())
-    axis = n.axis(*given[0].constant(), x.rank()), extent = in[*axis];
-  else {
-    atRun = runtimeAxes(n, a, x.rank(), "axis");
-    for (auto [d, s] : llvm::enumerate(in))
-      extent = selectSize(n, atRun.has[d], s, extent);
+  // x as [outer, extent, inner], flat: what is before and behind an axis that is read has a size
+  // that depends on it, but all of it together has not.
+  Size axis = given[0], outer = n.size(1), extent = n.size(1), inner = n.size(1);
+  if (axis.constant())
+    axis = n.size(n.axis(*axis.constant(), x.rank()));
+  else
+    axis = selectSize(n, n.index(axis) < 0.0, axis + n.size(x.rank()), axis);
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    Scalar at = n.index(axis);
+    outer = outer * selectSize(n, at > static_cast<double>(d), in[d], n.size(1));
+    extent = extent * selectSize(n, equal(at, static_cast<double>(d)), in[d], n.size(1));
+    inner = inner * selectSize(n, at < static_cast<double>(d), in[d], n.size(1));
   }
-  Tensor y = n.generateReduce(in, extent, type, init, [&](ArrayRef<Scalar> i, Scalar carried) {
-    SmallVector<Scalar> at(i.drop_back());
-    Scalar k = i.back(), counts;
-    if (axis)
-      counts = before(at[*axis], k), at[*axis] = k;
-    else
-      for (int64_t d = 0; d < x.rank(); ++d) {
-        Scalar here = bitAnd(atRun.has[d], before(at[d], k));
-        counts = counts.v ? bitOr(counts, here) : here;
-        at[d] = select(atRun.has[d], k, at[d]);
-      }
-    return n.ifElse(
-        counts, [&] { return body(carried, n.cast(n.at(x, at), type)); }, [&] { return carried; });
-  });
-  n.output(0, n.castTo(y, x.dtype));
+  Size all = product(n, in);
+  Tensor flat = n.reshape(x, all);
+  NodeBuilder::OutType result{{all}, x.dtype};
+  auto code = [&](ArrayRef<Scalar> row, ArrayRef<Out> out) {
+    Scalar count = n.index(extent), step = n.index(inner);
+    Scalar first = row[0] * count * step + row[1];
+    n.repeat(n.index(0), count, {n.literal(init, n.typeOf(type))},
+             [&](Scalar k, ArrayRef<Scalar> carried) -> NodeBuilder::Scalars {
+               Scalar at = first + (reverse ? count - 1.0 - k : k) * step;
+               Scalar next = body(carried[0], n.cast(n.at(flat, at), type));
+               out[0].store(at, n.cast(exclusive ? carried[0] : next, x.dtype));
+               return {next};
+             });
+  };
+  n.output(0, n.reshape(n.serial({outer, inner}, result, code)[0], in));
 }
 ORTC_ONNX_OP("CumSum", since(11, 14)) {
   running(n, 0, add);
