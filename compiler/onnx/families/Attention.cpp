@@ -130,4 +130,209 @@ ORTC_ONNX_OP("Attention", since(23, 24, 25)) {
   n.output(0, y);
 }
 
+/// Pairs of values of each head turned by an angle that depends on the position. `angles(b, s)`
+/// gives the indices of the row of the tables.
+static Tensor rotated(NodeBuilder& n, Tensor x, Tensor cosines, Tensor sines, int64_t heads,
+                      int64_t dim, bool interleaved, double scale,
+                      llvm::function_ref<SmallVector<Scalar>(Scalar b, Scalar s)> row) {
+  if (heads < 0) n.error("'num_heads' is {}", heads);
+  bool flat = x.rank() == 3; // [B, S, heads * D], else [B, heads, S, D]
+  std::vector<Size> in = n.sizes(x);
+  if (!in.back().constant()) n.error("the last size of the input must be known while compiling");
+  if (flat && (heads < 1 || *in[2].constant() % heads))
+    n.error("'num_heads' is {}, which does not divide {}", heads, *in[2].constant());
+  int64_t size = flat ? *in[2].constant() / heads : *in[3].constant(), turned = dim ? dim : size;
+  if (turned > size || turned % 2)
+    n.error("'rotary_embedding_dim' is {}; expected an even number up to {}", turned, size);
+  auto half = static_cast<double>(turned / 2);
+  DType wide = wideType(x.dtype);
+  return n.generate(in, x.dtype, [&](ArrayRef<Scalar> o) {
+    Scalar width = n.index(size), d = flat ? rem(o[2], width) : o[3];
+    auto at = [&](Scalar other) { // the same head at another place
+      SmallVector<Scalar> i(o);
+      i.back() = flat ? o[2] - d + other : other;
+      return n.cast(n.at(x, i), wide);
+    };
+    return n.ifElse(
+        d < static_cast<double>(turned),
+        [&] {
+          Scalar k = interleaved ? d / 2.0 : rem(d, n.index(turned / 2));
+          Scalar second = interleaved ? equal(rem(d, n.index(2)), 1.0) : d >= half;
+          SmallVector<Scalar> i = row(o[0], flat ? o[1] : o[2]);
+          i.push_back(k);
+          Scalar c = n.cast(n.at(cosines, i), wide), s = n.cast(n.at(sines, i), wide);
+          Scalar p = at(interleaved ? k * 2.0 : k), q = at(interleaved ? k * 2.0 + 1.0 : k + half);
+          Scalar v = select(second, s * p + c * q, c * p - s * q);
+          return n.cast(scale == 1 ? v : v * scale, x.dtype);
+        },
+        [&] { return n.at(x, o); });
+  });
+}
+
+ORTC_ONNX_OP("RotaryEmbedding", since(23)) {
+  Tensor x = n.input(0, "X", floating), c = n.input(1, "cos_cache", oneOf({x.dtype})),
+         s = n.input(2, "sin_cache", oneOf({x.dtype})),
+         positions = n.optionalInput(3, "position_ids", oneOf({DType::I64}));
+  int64_t rank = positions ? 2 : 3;
+  if ((x.rank() != 3 && x.rank() != 4) || c.rank() != rank || s.rank() != rank)
+    n.error("'X' has rank {}, the tables {} and {}; expected 3 or 4, and {}", x.rank(), c.rank(),
+            s.rank(), rank);
+  n.output(0, rotated(n, x, c, s, n.intAttr("num_heads", 0), n.intAttr("rotary_embedding_dim", 0),
+                      n.intAttr("interleaved", 0) != 0, 1,
+                      [&](Scalar b, Scalar t) -> SmallVector<Scalar> {
+                        if (!positions) return {b, t};
+                        return {safeIndex(n, n.at(positions, {b, t}), n.size(c, 0))};
+                      }));
+}
+
+// Positions are given for each token, or one for the first of all.
+ORTC_ONNX_OP_IN("com.microsoft", "RotaryEmbedding", since(1)) {
+  Tensor x = n.input(0, "input", floating),
+         positions = n.input(1, "position_ids", oneOf({DType::I64})),
+         c = n.input(2, "cos_cache", oneOf({x.dtype})),
+         s = n.input(3, "sin_cache", oneOf({x.dtype}));
+  if (n.intAttr("is_packed_batching", 0)) n.error("'is_packed_batching' is not supported");
+  if ((x.rank() != 3 && x.rank() != 4) || c.rank() != 2 || s.rank() != 2)
+    n.error("the input has rank {}, the tables {} and {}; expected 3 or 4, and 2", x.rank(),
+            c.rank(), s.rank());
+  std::vector<Size> in = n.sizes(x), table = n.sizes(c);
+  int64_t heads = n.intAttr("num_heads", 0), dim = n.intAttr("rotary_embedding_dim", 0);
+  if (!dim && heads == 0 && x.rank() == 3) { // as wide as the tables say
+    if (!in[2].constant() || !table[1].constant() || !*table[1].constant())
+      n.error("the sizes of the input and the tables must be known while compiling");
+    heads = *in[2].constant() / (2 * *table[1].constant());
+  }
+  n.output(0, rotated(n, x, c, s, heads, dim, n.intAttr("interleaved", 0) != 0,
+                      n.floatAttr("scale", 1.0), [&](Scalar b, Scalar t) -> SmallVector<Scalar> {
+                        Scalar p = positions.rank() == 2
+                                       ? n.toIndex(n.at(positions, {b, t}))
+                                       : n.toIndex(n.at(positions, n.index(0))) + t;
+                        return {safeIndex(n, p, table[0])};
+                      }));
+}
+
+// Attention of a decoder with a cache of keys and values. `seqlens_k` says how many tokens of each
+// sequence are known after this step, less one; all of a sequence at once is a first prompt.
+ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
+  Tensor q = n.input(0, "query", floating);
+  TypeSet same = oneOf({q.dtype});
+  Tensor k = n.optionalInput(1, "key", same), v = n.optionalInput(2, "value", same),
+         pastK = n.optionalInput(3, "past_key", same),
+         pastV = n.optionalInput(4, "past_value", same),
+         lengths = n.input(5, "seqlens_k", oneOf({DType::I32})),
+         totals = n.input(6, "total_sequence_length", oneOf({DType::I32})),
+         cosines = n.optionalInput(7, "cos_cache", same),
+         sines = n.optionalInput(8, "sin_cache", same),
+         positions = n.optionalInput(9, "position_ids", oneOf({DType::I64})),
+         bias = n.optionalInput(10, "attention_bias", same),
+         sink = n.optionalInput(11, "head_sink", same);
+  for (size_t i = 12; i < n.numInputs(); ++i)
+    if (n.hasInput(i))
+      n.error("quantised caches, norms of queries and padded chunks (input {}) are not supported", i);
+  if (n.intAttr("qk_output", 0) || n.intAttr("sliding_window_cache", 0))
+    n.error("'qk_output' and 'sliding_window_cache' are not supported");
+  int64_t heads = n.intAttr("num_heads"), groups = n.intAttr("kv_num_heads"),
+          window = n.intAttr("local_window_size", -1);
+  bool causal = n.intAttr("causal", 1) != 0, smooth = n.intAttr("smooth_softmax", 0) != 0;
+  double softcap = n.floatAttr("softcap", 0.0), scale = n.floatAttr("scale", 0.0);
+  if (!k != !v || !pastK != !pastV)
+    n.error("keys and values must be given together, and so must those of the past");
+  if (q.rank() != 3 || heads < 1 || groups < 1 || heads % groups)
+    n.error("the query is {}, with {} heads for {} of keys", n.typeText(q), heads, groups);
+  std::vector<Size> in = n.sizes(q);
+  Size B = in[0], S = in[1];
+  int64_t parts = k ? heads : heads + 2 * groups;
+  if (!in[2].constant() || *in[2].constant() % parts)
+    n.error("the query is {}, which {} heads do not divide", n.typeText(q), parts);
+  int64_t D = *in[2].constant() / parts;
+  if (!k) { // packed: queries, then keys, then values
+    auto cut = [&](int64_t from, int64_t count) {
+      return n.slice(q, {n.size(0), n.size(0), n.size(from * D)}, {B, S, n.size(count * D)});
+    };
+    k = cut(heads, groups), v = cut(heads + groups, groups), q = cut(0, heads);
+  }
+  if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(D));
+  Size total = n.asSizes(totals, "total_sequence_length")[0],
+       past = pastK ? n.size(pastK, 2) : n.size(0), T = max(past, total);
+  // How many tokens of sequence b came before this step.
+  Tensor before = n.generate(B, DType::I64, [&](ArrayRef<Scalar> b) {
+    Scalar known = n.cast(n.at(lengths, lengths.rank() == 2 ? ArrayRef<Scalar>({b[0], n.index(0)})
+                                                            : b),
+                          DType::I64) +
+                   1.0;
+    Scalar rows = n.fromIndex(n.index(S), DType::I64);
+    Scalar isPrompt = equal(rows, n.fromIndex(n.index(total), DType::I64));
+    return select(isPrompt, 0.0, max(known - rows, 0.0));
+  });
+  auto start = [&](Scalar b) { return n.toIndex(n.at(before, b)); };
+  if (n.intAttr("do_rotary", 0)) {
+    if (!cosines || !sines) n.error("'do_rotary' is set, but there are no tables");
+    auto row = [&](Scalar b, Scalar t) -> SmallVector<Scalar> {
+      Scalar p = positions ? n.toIndex(n.at(positions, {b, t})) : start(b) + t;
+      return {safeIndex(n, p, n.size(cosines, 0))};
+    };
+    bool interleaved = n.intAttr("rotary_interleaved", 0) != 0;
+    if (!n.size(cosines, 1).constant()) n.error("the sizes of 'cos_cache' must be known");
+    int64_t turned = 2 * *n.size(cosines, 1).constant();
+    q = rotated(n, q, cosines, sines, heads, turned, interleaved, 1, row);
+    k = rotated(n, k, cosines, sines, groups, turned, interleaved, 1, row);
+  }
+  auto present = [&](Tensor old, Tensor fresh) { // [B, groups, T, D]
+    std::vector<Size> shape{B, n.size(groups), T, n.size(D)};
+    return n.generate(shape, q.dtype, [&](ArrayRef<Scalar> o) {
+      Scalar row = o[2] - start(o[0]);
+      SmallVector<Scalar> from{o[0], row, o[1] * static_cast<double>(D) + o[3]};
+      return n.ifElse(
+          bitAnd(row >= 0.0, row < n.index(S)), [&] { return n.at(fresh, from); },
+          [&] {
+            if (!old) return n.literal(0, n.typeOf(q.dtype));
+            return n.atOr(old, o, o[2] < n.index(past), 0);
+          });
+    });
+  };
+  Tensor allK = present(pastK, k), allV = present(pastV, v);
+  n.output(1, allK);
+  n.output(2, allV);
+  Size G = n.size(groups), shared = n.size(heads / groups);
+  Tensor perGroup =
+      n.transpose(n.reshape(q, {B, S, G, shared, n.size(D)}), {0, 2, 3, 1, 4});
+  Tensor scores = n.contract(perGroup, allK, "bgnsd,bgtd->bgnst");
+  DType wide = wideType(q.dtype);
+  Tensor masked = n.map(scores, wide, [&](Scalar x) {
+    Scalar w = n.cast(x, wide) * scale, b = loopIndex(n, 0), s = loopIndex(n, 3), t = loopIndex(n, 4);
+    Scalar head = loopIndex(n, 1) * n.index(shared) + loopIndex(n, 2);
+    if (softcap > 0) w = tanh(w / softcap) * softcap;
+    if (bias) {
+      auto dim = [&](int64_t d, Scalar i) { return n.size(bias, d).is(1) ? n.index(0) : i; };
+      w = w + n.cast(n.at(bias, {dim(0, b), dim(1, head), dim(2, s), dim(3, t)}), wide);
+    }
+    Scalar place = start(b) + s, visible = t < start(b) + n.index(S);
+    if (causal) visible = t <= place;
+    if (window > 0) visible = bitAnd(visible, t > place - static_cast<double>(window));
+    return select(visible, w, -INFINITY);
+  });
+  Tensor top = n.reduce(masked, 4, true, -INFINITY, [](Scalar c, Scalar x) { return max(c, x); });
+  auto least = [&](Scalar m) { // what every row also counts, without a value
+    if (smooth && !sink) return max(m, 0.0);
+    return sink ? max(m, n.cast(n.at(sink, loopIndex(n, 1) * n.index(shared) + loopIndex(n, 2)), wide))
+                : m;
+  };
+  top = n.map(top, least);
+  Tensor e = n.map(masked, top, [](Scalar x, Scalar m) {
+    return exp(x - select(equal(m, -INFINITY), 0.0, m));
+  });
+  Tensor sum = n.reduce(e, 4, true, 0, [](Scalar c, Scalar x) { return c + x; });
+  if (smooth || sink)
+    sum = n.map(sum, top, [&](Scalar c, Scalar m) {
+      Scalar extra = sink ? n.cast(n.at(sink, loopIndex(n, 1) * n.index(shared) + loopIndex(n, 2)), wide)
+                          : n.literal(0, m);
+      return c + exp(extra - m);
+    });
+  Tensor p = n.map({e, sum}, q.dtype, [&](ArrayRef<Scalar> x) {
+    return n.cast(x[0] / select(equal(x[1], 0.0), 1.0, x[1]), q.dtype);
+  });
+  Tensor y = n.contract(p, allV, "bgnst,bgtd->bgnsd");
+  n.output(0, n.reshape(n.transpose(y, {0, 3, 1, 2, 4}), {B, S, n.size(heads * D)}));
+}
+
 } // namespace ortc::opdef

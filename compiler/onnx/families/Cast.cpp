@@ -119,4 +119,26 @@ ORTC_ONNX_OP("CastLike", since(15, 19, 21, 23, 24, 25)) {
   n.output(0, convert(n, n.input(0, "input"), n.input(1, "target_type").dtype));
 }
 
+// The same bits as another type of the same width.
+ORTC_ONNX_OP("BitCast", since(26)) {
+  Tensor x = n.input(0, "input", plainType);
+  auto to = dtypeFromOnnx(n.intAttr("to"));
+  if (!to || !plainType.has(*to)) n.error("'to' is {}, which is no such type", n.intAttr("to"));
+  auto width = [](DType t) { return t == DType::Bool ? 8u : bitWidth(t); };
+  if (width(x.dtype) != width(*to))
+    n.error("'to' is {} and the input {}; their widths differ", dtypeName(*to), dtypeName(x.dtype));
+  auto plain = [](DType t) { return isInteger(t) || t == DType::Bool; };
+  if (plain(x.dtype) && plain(*to)) return n.output(0, n.castTo(x, *to));
+  mlir::Type type = n.typeOf(*to);
+  DType bits = width(*to) == 8 ? DType::U8 : *to;
+  if (x.dtype == DType::Bool) x = n.castTo(x, bits);
+  bool toBool = *to == DType::Bool;
+  n.output(0, n.map(x, *to, [&](Scalar v) -> Scalar {
+    mlir::Type same = toBool ? n.typeOf(DType::U8) : type;
+    Scalar r{&n, n.b.create<mlir::arith::BitcastOp>(n.loc, same, v.v),
+             isInteger(*to) && !isSignedInteger(*to)};
+    return toBool ? notEqual(r, 0.0) : r;
+  }));
+}
+
 } // namespace ortc::opdef

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Discrete Fourier transforms as products with tables of cosines and sines (exact to the last bit
+// of their type: angles are reduced as integers), and the mel scale.
+#include "compiler/ir/HostTensor.h"
+#include "compiler/onnx/ControlFlow.h"
+#include "compiler/onnx/families/Common.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace ortc::opdef {
+
+namespace {
+struct Complex {
+  Tensor re, im; ///< [rows, length]; no `im`: real
+};
+} // namespace
+
+/// [rows, columns] of cos or sin of 2 pi row column / period, times `factor(row)`.
+static Tensor table(NodeBuilder& n, Size rows, Size columns, Size period, DType type, bool sine,
+                    llvm::function_ref<double(int64_t)> factor) {
+  if (rows.constant() && columns.constant() && period.constant()) {
+    HostTensor t(n.typeOf(type), {*rows.constant(), *columns.constant()});
+    int64_t p = std::max<int64_t>(*period.constant(), 1);
+    for (int64_t r = 0; r < t.dims[0]; ++r)
+      for (int64_t c = 0; c < t.dims[1]; ++c) {
+        double angle =
+            2 * M_PI * static_cast<double>((r % p) * (c % p) % p) / static_cast<double>(p);
+        t.setDouble(r * t.dims[1] + c, factor(r) * (sine ? std::sin(angle) : std::cos(angle)));
+      }
+    return n.constant(t, type);
+  }
+  return n.generate({rows, columns}, type, [&](ArrayRef<Scalar> i) {
+    DType wide = type == DType::F64 ? DType::F64 : DType::F32;
+    Scalar p = max(n.index(period), 1.0);
+    Scalar angle = n.fromIndex(rem(i[0] * i[1], p), wide) * (2 * M_PI) / n.fromIndex(p, wide);
+    return n.cast(sine ? sin(angle) : cos(angle), type);
+  });
+}
+
+/// The transform of rows, `count` values of each; `period` is its length, of which the rows may
+/// have less or more.
+static Complex transformed(NodeBuilder& n, Complex x, Size period, Size count, bool inverse) {
+  DType type = x.re.dtype;
+  Size length = min(n.size(x.re, 1), period);
+  auto cut = [&](Tensor t) { return n.slice(t, {n.size(0), n.size(0)}, {n.size(t, 0), length}); };
+  auto plain = [](int64_t) { return 1.0; };
+  Tensor c = table(n, length, count, period, type, false, plain),
+         s = table(n, length, count, period, type, true, plain);
+  auto times = [&](Tensor a, Tensor b) { return n.contract(cut(a), b, "mn,nk->mk"); };
+  auto sum = [&](Tensor a, Tensor b, double sign) {
+    return n.map(a, b, [&](Scalar v, Scalar w) { return sign > 0 ? v + w : v - w; });
+  };
+  double sign = inverse ? 1 : -1; // of the exponent
+  Complex y;
+  if (x.im) {
+    y.re = sum(times(x.re, c), times(x.im, s), -sign);
+    y.im = sum(times(x.im, c), times(x.re, s), sign);
+  } else {
+    y.re = times(x.re, c);
+    y.im = times(x.re, s);
+    if (!inverse) y.im = n.map(y.im, [](Scalar v) { return -v; });
+  }
+  if (inverse)
+    for (Tensor* t : {&y.re, &y.im})
+      *t = n.map(*t, [&](Scalar v) { return v / n.fromIndex(n.index(period), type); });
+  return y;
+}
+
+/// Real rows of `period` values from the first half of their transform.
+static Tensor realInverse(NodeBuilder& n, Complex x, Size period) {
+  DType type = x.re.dtype;
+  if (!period.constant())
+    n.fail("the length of a one-sided inverse transform must be known while compiling",
+           {{true, "make 'dft_length' a constant"}});
+  int64_t p = *period.constant();
+  // All but the first and (of an even length) the last value stand for two.
+  auto weight = [&](int64_t k) {
+    return (k == 0 || 2 * k == p ? 1.0 : 2.0) / static_cast<double>(p);
+  };
+  Size length = min(n.size(x.re, 1), n.size(p / 2 + 1));
+  auto cut = [&](Tensor t) { return n.slice(t, {n.size(0), n.size(0)}, {n.size(t, 0), length}); };
+  if (!length.constant())
+    n.fail("the number of frequencies must be known while compiling",
+           {{true, "fix it with --shape"}});
+  Tensor y =
+      n.contract(cut(x.re), table(n, length, period, period, type, false, weight), "mn,nk->mk");
+  if (!x.im) return y;
+  Tensor z =
+      n.contract(cut(x.im), table(n, length, period, period, type, true, weight), "mn,nk->mk");
+  return n.map(y, z, [](Scalar v, Scalar w) { return v - w; });
+}
+
+/// The real or imaginary part of [.., 1 or 2] as rows.
+static Tensor part(NodeBuilder& n, Tensor x, int64_t k, ArrayRef<Size> shape) {
+  std::vector<Size> starts(x.rank(), n.size(0)), sizes = n.sizes(x);
+  starts.back() = n.size(k), sizes.back() = n.size(1);
+  return n.reshape(n.slice(x, starts, sizes), shape);
+}
+
+/// Real and imaginary part side by side, as [shape.., 2].
+static Tensor joined(NodeBuilder& n, Complex y, std::vector<Size> shape) {
+  shape.push_back(n.size(1));
+  return n.concat({n.reshape(y.re, shape), n.reshape(y.im, shape)},
+                  static_cast<int64_t>(shape.size()) - 1);
+}
+
+static Tensor transformedAlong(NodeBuilder& n, Tensor x, Tensor length, int64_t axis) {
+  Size parts = n.size(x, x.rank() - 1);
+  if (!parts.is(1) && !parts.is(2))
+    n.error("the last size of the input is {}; expected 1 or 2", n.typeText(x));
+  bool inverse = n.intAttr("inverse", 0) != 0, half = n.intAttr("onesided", 0) != 0;
+  // The axis goes to the end, before the parts.
+  std::vector<int64_t> order, back(x.rank());
+  for (int64_t d = 0; d < x.rank() - 1; ++d)
+    if (d != axis) order.push_back(d);
+  order.push_back(axis), order.push_back(x.rank() - 1);
+  for (auto [i, d] : llvm::enumerate(order))
+    back[d] = static_cast<int64_t>(i);
+  x = n.transpose(x, order);
+  std::vector<Size> in = n.sizes(x), outer(in.begin(), in.end() - 2);
+  Size rows = product(n, outer), extent = in[in.size() - 2];
+  Complex c{part(n, x, 0, {rows, extent}), parts.is(2) ? part(n, x, 1, {rows, extent}) : Tensor()};
+  Size period = extent;
+  if (half && inverse) period = (extent - n.size(1)) * n.size(2);
+  if (length) period = n.asSizes(length, "dft_length")[0];
+  std::vector<Size> shape = outer;
+  Tensor y;
+  if (half && inverse) {
+    shape.push_back(period), shape.push_back(n.size(1));
+    y = n.reshape(realInverse(n, c, period), shape);
+  } else {
+    Size count = half ? period / n.size(2) + n.size(1) : period;
+    shape.push_back(count);
+    y = joined(n, transformed(n, c, period, count, inverse), shape);
+  }
+  return n.transpose(y, back);
+}
+
+// The last dim of the input is 1 (real) or 2 (real and imaginary). The axis was an attribute before
+// opset 20, and is an input since: where it is data, a run chooses.
+ORTC_ONNX_OP("DFT", since(17, 20)) {
+  Tensor given = n.input(0, "input", floating);
+  Tensor x = widened(n, given), length = n.optionalInput(1, "dft_length", indexInteger);
+  int64_t rank = x.rank();
+  if (rank < 2) n.error("the input has rank {}; expected at least 2", rank);
+  Tensor input = n.opset < 20 ? Tensor() : n.optionalInput(2, "axis", indexInteger);
+  Tensor y;
+  if (input && !n.constantInts(input)) {
+    Size at = n.asSizes(input, "axis")[0];
+    at = selectSize(n, n.index(at) < 0.0, at + n.size(rank), at);
+    std::function<std::vector<Tensor>(int64_t)> choose = [&](int64_t axis) -> std::vector<Tensor> {
+      if (axis == rank - 2) return {transformedAlong(n, x, length, axis)};
+      Value here = equal(n.index(at), static_cast<double>(axis)).v;
+      return buildIf(
+          n.b, n.loc, here,
+          [&]() -> std::vector<Tensor> { return {transformedAlong(n, x, length, axis)}; },
+          [&] { return choose(axis + 1); });
+    };
+    y = choose(0)[0];
+  } else {
+    int64_t axis = n.opset < 20 ? n.intAttr("axis", 1) : input ? n.constantInts(input)->at(0) : -2;
+    axis = n.axis(axis, rank);
+    if (axis == rank - 1) n.error("'axis' is that of real and imaginary part");
+    y = transformedAlong(n, x, length, axis);
+  }
+  n.output(0, n.castTo(y, given.dtype));
+}
+
+// Transforms of pieces of the signal, one every `frame_step` values, times a window.
+ORTC_ONNX_OP("STFT", since(17)) {
+  Tensor given = n.input(0, "signal", floating);
+  Tensor x = widened(n, given), window = n.optionalInput(2, "window", oneOf({given.dtype})),
+         length = n.optionalInput(3, "frame_length", indexInteger);
+  if (x.rank() != 2 && x.rank() != 3) n.error("the signal has rank {}; expected 2 or 3", x.rank());
+  std::vector<Size> in = n.sizes(x),
+                    step = n.asSizes(n.input(1, "frame_step", indexInteger), "frame_step");
+  bool complex = x.rank() == 3 && in[2].is(2), half = n.intAttr("onesided", 1) != 0;
+  if (x.rank() == 3 && !complex && !in[2].is(1))
+    n.error("the last size of the signal is {}; expected 1 or 2", n.typeText(x));
+  Size L = length ? n.asSizes(length, "frame_length")[0] : window ? n.size(window, 0) : in[1];
+  Size frames = (in[1] - L) / step[0] + n.size(1), rows = in[0] * frames;
+  auto framed = [&](int64_t k) {
+    Tensor signal = x.rank() == 3 ? part(n, x, k, {in[0], in[1]}) : x;
+    Tensor f = n.generate({in[0], frames, L}, x.dtype, [&](ArrayRef<Scalar> o) {
+      Scalar v = n.at(signal, {o[0], o[1] * n.index(step[0]) + o[2]});
+      return window ? v * n.cast(n.at(window, o[2]), x.dtype) : v;
+    });
+    return n.reshape(f, {rows, L});
+  };
+  Complex c{framed(0), complex ? framed(1) : Tensor()};
+  Size count = half ? L / n.size(2) + n.size(1) : L;
+  Complex y = transformed(n, c, L, count, false);
+  n.output(0, n.castTo(joined(n, y, {in[0], frames, count}), given.dtype));
+}
+
+// Triangles on the mel scale over the frequencies of a transform, [frequencies, bins].
+ORTC_ONNX_OP("MelWeightMatrix", since(17)) {
+  auto size = [&](size_t i, StringRef name) {
+    std::vector<Size> v = n.asSizes(n.input(i, name, indexInteger), name);
+    if (v.size() != 1) n.error("input '{}' must have one element", name.str());
+    return v[0];
+  };
+  Size bins = size(0, "num_mel_bins"), length = size(1, "dft_length"),
+       rate = size(2, "sample_rate");
+  Tensor low = n.input(3, "lower_edge_hertz", floating),
+         high = n.input(4, "upper_edge_hertz", floating);
+  auto type = dtypeFromOnnx(n.intAttr("output_datatype", 1));
+  if (!type || !numeric.has(*type))
+    n.error("'output_datatype' is {}, which is no numeric type", n.intAttr("output_datatype", 1));
+  Size frequencies = length / n.size(2) + n.size(1);
+  // Which frequency an edge falls on must not depend on rounding in f32.
+  auto wide = [&](Scalar v) { return n.cast(v, DType::F64); };
+  auto value = [&](Tensor t) { return wide(n.at(t, SmallVector<Scalar>(t.rank(), n.index(0)))); };
+  n.output(0, n.generate({frequencies, bins}, *type, [&](ArrayRef<Scalar> o) {
+    auto mel = [](Scalar hertz) { return log(hertz / 700.0 + 1.0) * (2595 / M_LN10); };
+    Scalar bottom = mel(value(low)),
+           step = (mel(value(high)) - bottom) / wide(n.index(bins + n.size(2)));
+    auto edge = [&](Scalar i) {
+      Scalar hertz = (exp((bottom + wide(i) * step) * (M_LN10 / 2595)) - 1.0) * 700.0;
+      return floor(hertz * wide(n.index(length + n.size(1))) / wide(n.index(rate)));
+    };
+    Scalar left = edge(o[1]), center = edge(o[1] + 1.0), right = edge(o[1] + 2.0), j = wide(o[0]);
+    Scalar rises = bitAnd(j >= left, j <= center), falls = bitAnd(j >= center, j < right);
+    Scalar up = select(equal(left, center), 1.0, (j - left) / (center - left)),
+           down = (right - j) / (right - center);
+    Scalar zero = n.literal(0, j);
+    return n.cast(select(falls, down, select(rises, up, zero)), *type);
+  }));
+}
+
+} // namespace ortc::opdef
