@@ -79,6 +79,17 @@ std::vector<int64_t> axesFrom(int64_t from, int64_t rank);
 /// Conv without its bias, as the attributes of the node say; also of integers.
 Tensor convolution(NodeBuilder& n, Tensor x, Tensor w, std::optional<DType> result);
 
+/// alpha * A' * B' + beta * C, as the attributes of the node say; C may be absent.
+Tensor gemm(NodeBuilder& n, Tensor a, Tensor b, Tensor c);
+/// (x - mean) / sqrt(variance + epsilon) over the last dim, or without the mean x / sqrt(mean of
+/// squares + epsilon), computed in f32 at least, times gamma, plus beta if there is one.
+Tensor normalised(NodeBuilder& n, Tensor x, Tensor gamma, Tensor beta, double epsilon,
+                  bool withMean);
+
+/// The pools of the node's window.
+Tensor maxPool(NodeBuilder& n, Tensor x);
+Tensor averagePool(NodeBuilder& n, Tensor x);
+
 /// Softmax over several axes at once, in x's type.
 Tensor softmaxOver(NodeBuilder& n, Tensor x, llvm::ArrayRef<int64_t> axes, bool logarithm);
 

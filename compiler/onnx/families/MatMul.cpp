@@ -18,12 +18,7 @@ static Scalar scaled(NodeBuilder& n, Scalar v, double factor, DType type) {
   return n.cast(n.cast(v, DType::F64) * factor, type);
 }
 
-// alpha * A' * B' + beta * C. Before opset 7 C only broadcast when 'broadcast' was set; since 11 it
-// may be absent.
-ORTC_ONNX_OP("Gemm", since(1, 6, 7, 9, 11, 13)) {
-  Tensor a = n.input(0, "A", numeric), b = n.input(1, "B", oneOf({a.dtype}));
-  Tensor c =
-      n.opset < 11 ? n.input(2, "C", oneOf({a.dtype})) : n.optionalInput(2, "C", oneOf({a.dtype}));
+Tensor gemm(NodeBuilder& n, Tensor a, Tensor b, Tensor c) {
   if (a.rank() != 2 || b.rank() != 2)
     n.error("'A' has rank {} and 'B' {}; expected 2", a.rank(), b.rank());
   double alpha = n.floatAttr("alpha", 1.0), beta = n.floatAttr("beta", 1.0);
@@ -33,7 +28,7 @@ ORTC_ONNX_OP("Gemm", since(1, 6, 7, 9, 11, 13)) {
   std::vector<Size> shape = n.sizes(y);
   if (!c || beta == 0) {
     if (alpha != 1) y = n.map(y, [&](Scalar v) { return scaled(n, v, alpha, y.dtype); });
-    return n.output(0, y);
+    return y;
   }
   if (c.rank() > 2) n.error("'C' has rank {}; expected at most 2", c.rank());
   std::vector<Size> from = n.sizes(c);
@@ -43,9 +38,17 @@ ORTC_ONNX_OP("Gemm", since(1, 6, 7, 9, 11, 13)) {
         *from[d].constant() != *want.constant())
       n.error("'C' is {}, which does not broadcast to {}", n.typeText(c), n.typeText(y));
   }
-  n.output(0, n.map(y, c, [&](Scalar v, Scalar w) {
+  return n.map(y, c, [&](Scalar v, Scalar w) {
     return scaled(n, v, alpha, y.dtype) + scaled(n, w, beta, y.dtype);
-  }));
+  });
+}
+
+// Before opset 7 C only broadcast when 'broadcast' was set; since 11 it may be absent.
+ORTC_ONNX_OP("Gemm", since(1, 6, 7, 9, 11, 13)) {
+  Tensor a = n.input(0, "A", numeric), b = n.input(1, "B", oneOf({a.dtype}));
+  Tensor c =
+      n.opset < 11 ? n.input(2, "C", oneOf({a.dtype})) : n.optionalInput(2, "C", oneOf({a.dtype}));
+  n.output(0, gemm(n, a, b, c));
 }
 
 // ---- Einsum ----

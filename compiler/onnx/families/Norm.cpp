@@ -76,6 +76,31 @@ static Moments moments(NodeBuilder& n, Tensor x, ArrayRef<int64_t> axes, double 
   return {mean, inverse};
 }
 
+Tensor normalised(NodeBuilder& n, Tensor x, Tensor gamma, Tensor beta, double epsilon,
+                  bool withMean) {
+  int64_t last = x.rank() - 1;
+  Tensor wide = widened(n, x);
+  DType type = wide.dtype;
+  Tensor mean, inverse;
+  if (withMean) {
+    Moments m = moments(n, wide, last, epsilon);
+    mean = m.mean, inverse = m.inverseDeviation;
+  } else {
+    Tensor squares = n.map(wide, [](Scalar v) { return v * v; });
+    Tensor sum = n.reduce(squares, last, true, 0, [](Scalar c, Scalar v) { return c + v; });
+    inverse =
+        n.map(sum, [&](Scalar s) { return 1.0 / sqrt(s / countOver(n, x, last, type) + epsilon); });
+  }
+  std::vector<Tensor> in{wide, inverse, widened(n, gamma)};
+  if (mean) in.push_back(mean);
+  if (beta) in.push_back(widened(n, beta));
+  return n.map(in, x.dtype, [&](ArrayRef<Scalar> s) {
+    Scalar v = mean ? s[0] - s[3] : s[0];
+    v = v * s[1] * s[2];
+    return n.cast(beta ? v + s.back() : v, x.dtype);
+  });
+}
+
 /// The type that norms are computed in, which stash_type names.
 static DType stashType(NodeBuilder& n, DType x) {
   int64_t stash = n.intAttr("stash_type", 1);

@@ -15,9 +15,9 @@ struct Pool {
 };
 } // namespace
 
-static Pool readPool(NodeBuilder& n, TypeSet types) {
+static Pool readPool(NodeBuilder& n, Tensor x) {
   Pool p;
-  p.x = n.input(0, "X", types);
+  p.x = x;
   if (p.x.rank() < 3) n.error("the input has rank {}; expected at least 3", p.x.rank());
   p.in = n.sizes(p.x);
   std::vector<int64_t> kernel = n.intsAttr("kernel_shape");
@@ -58,9 +58,16 @@ static Tensor foldWindows(NodeBuilder& n, const Pool& p, DType type, double init
   });
 }
 
+static Tensor largest(NodeBuilder& n, const Pool& p) {
+  return foldWindows(n, p, p.x.dtype, -INFINITY, [](Scalar c, Scalar v) { return max(c, v); });
+}
+Tensor maxPool(NodeBuilder& n, Tensor x) {
+  return largest(n, readPool(n, x));
+}
+
 ORTC_ONNX_OP("MaxPool", since(1, 8, 10, 11, 12, 22)) {
-  Pool p = readPool(n, numeric);
-  Tensor y = foldWindows(n, p, p.x.dtype, -INFINITY, [](Scalar c, Scalar v) { return max(c, v); });
+  Pool p = readPool(n, n.input(0, "X", numeric));
+  Tensor y = largest(n, p);
   n.output(0, y);
   if (!n.wantsOutput(1)) return;
   // Where the largest element is: its place in the flattened input, or with columns outermost in
@@ -99,8 +106,8 @@ static Scalar tapCount(NodeBuilder& n, const WindowDim& d, Size in, Scalar o, bo
   return last - taps(max(-start, 0.0));
 }
 
-ORTC_ONNX_OP("AveragePool", since(1, 7, 10, 11, 19, 22)) {
-  Pool p = readPool(n, floating);
+Tensor averagePool(NodeBuilder& n, Tensor x) {
+  Pool p = readPool(n, x);
   bool withPads = n.intAttr("count_include_pad", 0) != 0;
   DType wide = wideType(p.x.dtype);
   Tensor sum = foldWindows(n, p, wide, 0, [](Scalar c, Scalar v) { return c + v; });
@@ -112,7 +119,7 @@ ORTC_ONNX_OP("AveragePool", since(1, 7, 10, 11, 19, 22)) {
         (d.out - n.size(1)) * n.size(d.stride) + n.size(d.extent()) - d.padBegin - in - d.padEnd;
     constant &= !d.padded || (withPads && indexRange(reach.v).second <= 0);
   }
-  n.output(0, n.map(sum, p.x.dtype, [&](Scalar s) {
+  return n.map(sum, p.x.dtype, [&](Scalar s) {
     if (constant) return n.cast(s / all, p.x.dtype);
     Scalar count;
     for (auto [i, d] : llvm::enumerate(p.dims)) {
@@ -121,7 +128,10 @@ ORTC_ONNX_OP("AveragePool", since(1, 7, 10, 11, 19, 22)) {
       count = count.v ? count * c : c;
     }
     return n.cast(s / n.fromIndex(count, wide), p.x.dtype);
-  }));
+  });
+}
+ORTC_ONNX_OP("AveragePool", since(1, 7, 10, 11, 19, 22)) {
+  n.output(0, averagePool(n, n.input(0, "X", floating)));
 }
 
 /// |v|^p, and the p-th root
@@ -140,7 +150,7 @@ static double norm(NodeBuilder& n) {
 }
 
 ORTC_ONNX_OP("LpPool", since(1, 2, 11, 18, 22)) {
-  Pool p = readPool(n, floating);
+  Pool p = readPool(n, n.input(0, "X", floating));
   double order = norm(n);
   Tensor sum = foldWindows(n, p, wideType(p.x.dtype), 0,
                            [&](Scalar c, Scalar v) { return c + powerOf(v, order); });

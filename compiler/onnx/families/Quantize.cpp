@@ -2,7 +2,7 @@
 // Quantised numbers: to and from them, and products of them. Zero points are taken off as i32
 // before a product, and nothing is taken off where they are known to be 0, so that the product sees
 // 8-bit operands.
-#include "compiler/onnx/families/Common.h"
+#include "compiler/onnx/families/Quantize.h"
 
 using namespace mlir;
 
@@ -56,7 +56,7 @@ static std::pair<double, double> rangeOf(DType t) {
   return {-std::ldexp(1.0, width - 1), std::ldexp(1.0, width - 1) - 1};
 }
 /// round(v) + zero, saturated; v is a float.
-static Scalar quantized(NodeBuilder& n, Scalar v, Scalar zero, DType to) {
+Scalar quantized(NodeBuilder& n, Scalar v, Scalar zero, DType to) {
   Scalar q = n.cast(roundEven(v), DType::F32);
   if (zero.v) q = q + n.cast(zero, DType::F32);
   auto [low, high] = rangeOf(to);
@@ -152,9 +152,7 @@ ORTC_ONNX_OP_IN("com.microsoft", "DequantizeLinear", since(1)) {
   dequantize(n);
 }
 
-// The scale and zero point of x itself; 0 is always representable.
-ORTC_ONNX_OP("DynamicQuantizeLinear", since(11)) {
-  Tensor x = n.input(0, "x", oneOf({DType::F32}));
+Dynamic dynamicallyQuantised(NodeBuilder& n, Tensor x) {
   std::vector<int64_t> all = axesFrom(0, x.rank());
   // reductions that start at 0 include it
   Tensor low = n.reduce(x, all, false, 0, [](Scalar c, Scalar v) { return min(c, v); });
@@ -165,11 +163,17 @@ ORTC_ONNX_OP("DynamicQuantizeLinear", since(11)) {
   });
   Tensor zero = n.map(low, scale, DType::U8,
                       [&](Scalar l, Scalar s) { return quantized(n, -l / s, {}, DType::U8); });
-  n.output(0, n.map({x, scale, zero}, DType::U8, [&](ArrayRef<Scalar> s) {
-    return quantized(n, s[0] / s[1], s[2], DType::U8);
-  }));
-  n.output(1, scale);
-  n.output(2, zero);
+  Tensor q = n.map({x, scale, zero}, DType::U8,
+                   [&](ArrayRef<Scalar> s) { return quantized(n, s[0] / s[1], s[2], DType::U8); });
+  return {q, scale, zero};
+}
+
+// The scale and zero point of x itself; 0 is always representable.
+ORTC_ONNX_OP("DynamicQuantizeLinear", since(11)) {
+  Dynamic q = dynamicallyQuantised(n, n.input(0, "x", oneOf({DType::F32})));
+  n.output(0, q.x);
+  n.output(1, q.scale);
+  n.output(2, q.zero);
 }
 
 static bool isZero(NodeBuilder& n, Tensor t) {
@@ -181,22 +185,22 @@ static bool isZero(NodeBuilder& n, Tensor t) {
   return true;
 }
 /// t - zero as i32, or t itself when there is nothing to take off.
-static Tensor shifted(NodeBuilder& n, Tensor t, Tensor zero) {
+Tensor shifted(NodeBuilder& n, Tensor t, Tensor zero) {
   if (isZero(n, zero)) return t;
   return n.map(t, zero, DType::I32,
                [&](Scalar v, Scalar z) { return n.cast(v, DType::I32) - n.cast(z, DType::I32); });
 }
 /// A parameter per row of a left operand, [M], as [M, 1].
-static Tensor perRow(NodeBuilder& n, Tensor t) {
+Tensor perRow(NodeBuilder& n, Tensor t) {
   if (!t || t.rank() != 1) return t;
   if (n.size(t, 0).is(1)) return n.reshape(t, {});
   return n.reshape(t, {n.size(t, 0), n.size(1)});
 }
-static Tensor perColumn(NodeBuilder& n, Tensor t) {
+Tensor perColumn(NodeBuilder& n, Tensor t) {
   return t && t.rank() == 1 && n.size(t, 0).is(1) ? n.reshape(t, {}) : t;
 }
 /// Both operands of a product of one type, when one of them was shifted.
-static Tensor productOf(NodeBuilder& n, Tensor a, Tensor b) {
+Tensor productOf(NodeBuilder& n, Tensor a, Tensor b) {
   if (a.dtype == DType::I32 || b.dtype == DType::I32)
     a = n.castTo(a, DType::I32), b = n.castTo(b, DType::I32);
   return n.matmul(a, b, DType::I32);
@@ -217,7 +221,7 @@ static Tensor perOutput(NodeBuilder& n, Tensor t, int64_t rank) {
   shape[0] = n.size(t, 0);
   return n.reshape(t, shape);
 }
-static Tensor scalarOrSelf(NodeBuilder& n, Tensor t) {
+Tensor scalarOrSelf(NodeBuilder& n, Tensor t) {
   return t && t.rank() == 1 && n.size(t, 0).is(1) ? n.reshape(t, {}) : t;
 }
 
@@ -235,8 +239,8 @@ ORTC_ONNX_OP("ConvInteger", since(10)) {
 }
 
 /// An accumulator times a_scale * b_scale / y_scale, rounded, plus the zero point, saturated.
-static Tensor requantized(NodeBuilder& n, Tensor acc, Tensor aScale, Tensor bScale, Tensor yScale,
-                          Tensor yZero) {
+Tensor requantized(NodeBuilder& n, Tensor acc, Tensor aScale, Tensor bScale, Tensor yScale,
+                   Tensor yZero) {
   return n.map({acc, aScale, bScale, yScale, yZero}, yZero.dtype, [&](ArrayRef<Scalar> s) {
     auto f = [&](Scalar v) { return n.cast(v, DType::F32); };
     return quantized(n, f(s[0]) * (f(s[1]) * f(s[2]) / f(s[3])), s[4], yZero.dtype);
