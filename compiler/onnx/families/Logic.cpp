@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparison, logic, and choice.
-#include "compiler/onnx/families/Common.h"
+#include "compiler/onnx/families/Strings.h"
 
 namespace ortc::opdef {
 
@@ -17,6 +17,8 @@ static const TypeSet numericOrBool{numeric.bits | uint64_t(1) << static_cast<uns
                                    "a numeric type or bool"};
 
 ORTC_ONNX_OP("Equal", since(1, 7, 11, 13, 19)) {
+  if (Tensor a = n.input(0, "A"); a.dtype == DType::String)
+    return n.output(0, stringEqual(n, a, n.input(1, "B", stringType)));
   compare(n, numericOrBool, [](Scalar x, Scalar y) { return equal(x, y); });
 }
 ORTC_ONNX_OP("Less", since(1, 7, 9, 13)) {

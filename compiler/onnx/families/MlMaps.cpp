@@ -2,6 +2,7 @@
 // Maps between labels, numbers and columns. Lists of maps and the search for strings are steps of
 // the host.
 #include "compiler/onnx/families/Ml.h"
+#include "compiler/onnx/families/Strings.h"
 
 using namespace mlir;
 
@@ -31,19 +32,7 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "ZipMap", since(1)) {
   n.output(0, {op.getResult(0), DType::F32});
 }
 
-/// Where each string stands in `keys`, or -1: i64, of x's shape.
-static Tensor stringIndex(NodeBuilder& n, Tensor x, ArrayRef<std::string> keys) {
-  SmallVector<StringRef> texts(keys.begin(), keys.end());
-  std::vector<Size> shape = n.sizes(x);
-  Value init = n.empty(shape, n.b.getI64Type());
-  auto op = n.b.create<HostStepOp>(
-      n.loc, TypeRange{init.getType()}, n.b.getStringAttr("string_index"),
-      ValueRange{x.value, init},
-      n.b.getDictionaryAttr(n.b.getNamedAttr("keys", n.b.getStrArrayAttr(texts))));
-  return {op.getResult(0), DType::I64};
-}
-
-/// The same for numbers: a search in the list.
+/// Where each number stands in `keys`, or -1: a search in the list.
 static Tensor numberIndex(NodeBuilder& n, Tensor x, Tensor keys) {
   return n.generateReduce(
       n.sizes(x), n.size(keys, 0), DType::I64, -1, [&](ArrayRef<Scalar> i, Scalar carried) {

@@ -63,8 +63,13 @@ def Ortc_HostStepOp : Ortc_Op<"host_step"> {
 
     | step | does |
     |---|---|
+    | list_of | tensors of `dtypes` and `ranks` as a list |
+    | murmur_hash3 | the 32-bit hash of each string, from `seed` on |
+    | string_concat, string_equal | pairs of strings joined, or compared |
+    | string_normalize | strings without `stopwords`, in another case, and how many are left |
+    | string_pieces, string_split | how many pieces each string has between delimiters, and those pieces |
     | zip_map | scores [N, K] and `keys` to a list of N maps |
-    | string_index | where each string stands in `keys` (i64), or -1 |
+    | string_index | the number in `places` of each string among `keys`, which are sorted, or -1 |
   }];
   let arguments = (ins StrAttr:$step, Variadic<AnyType>:$arguments, OptionalAttr<DictionaryAttr>:$settings);
   let results = (outs Variadic<AnyType>:$results);
