@@ -47,7 +47,7 @@ std::string CPrinter::typeName(Type type) {
     if (width == 1) return "bool";
     if (width == 8 || width == 16 || width == 32 || width == 64)
       return "int" + std::to_string(width) + "_t";
-    if (width == 4) return "int8_t"; // a whole byte each
+    if (width == 4 || width == 2) return "int8_t"; // a whole byte each, of which the low bits count
   }
   if (type.isF32()) return "float";
   if (type.isF64()) return "double";
@@ -252,6 +252,17 @@ Expr CPrinter::integerOp(Operation* op) {
 Expr CPrinter::castOp(Operation* op) {
   Type to = op->getResult(0).getType(), from = op->getOperand(0).getType();
   Expr e = expr(op->getOperand(0));
+  // Integers of 2 and 4 bits are bytes; only their low bits count.
+  if (auto i = dyn_cast<IntegerType>(from);
+      i && (i.getWidth() == 2 || i.getWidth() == 4) &&
+      isa<arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp, arith::UIToFPOp>(op)) {
+    std::string bits = std::to_string(8 - i.getWidth()),
+                mask = std::to_string((1u << i.getWidth()) - 1);
+    Expr number = isa<arith::ExtSIOp, arith::SIToFPOp>(op)
+                      ? binary(">>", call("int8_t", {binary("<<", e, {bits}).text}), {bits})
+                      : binary("&", e, {mask});
+    return isSmallFloat(to) ? toSmallFloat(to, call("float", {number.text})) : castTo(to, number);
+  }
   // C++ leaves casts of what does not fit undefined; the runtime saturates.
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op)) {
     headers.insert("rt/ops.h");

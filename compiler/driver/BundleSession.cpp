@@ -3,6 +3,7 @@
 // known bytes behind them, and inputs are compared with a copy, so that a kernel that writes where
 // it must not is found by any test.
 #include "compiler/driver/BundleSession.h"
+#include "compiler/support/NumberFormats.h"
 #include <cstring>
 
 namespace ortc::driver {
@@ -37,6 +38,17 @@ struct Holder {
   }
 };
 
+/// The bytes of a tensor at the interface, where types of less than 8 bits take a byte each; cases
+/// have them packed.
+std::vector<uint8_t> unpacked(const CaseTensor& t) {
+  std::vector<uint8_t> bytes(t.bytes.begin(), t.bytes.end());
+  if (!isSubByte(t.dtype)) return bytes;
+  bytes.resize(static_cast<size_t>(t.elementCount()));
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<uint8_t>(loadBits(t.bytes.data(), t.dtype, static_cast<int64_t>(i)));
+  return bytes;
+}
+
 std::unique_ptr<Holder> hold(const CaseValue& value, ortc_dtype declared) {
   auto h = std::make_unique<Holder>();
   ortc_tensor& t = h->tensor;
@@ -61,9 +73,9 @@ std::unique_ptr<Holder> hold(const CaseValue& value, ortc_dtype declared) {
       t.data = h->strings.data();
       t.capacity = value.tensor.strings.size() * sizeof(ortc_string);
     } else {
-      h->allocate(value.tensor.bytes.size());
-      if (!value.tensor.bytes.empty())
-        std::memcpy(t.data, value.tensor.bytes.data(), value.tensor.bytes.size());
+      const std::vector<uint8_t> bytes = unpacked(value.tensor);
+      h->allocate(bytes.size());
+      if (!bytes.empty()) std::memcpy(t.data, bytes.data(), bytes.size());
     }
     return h;
   }
@@ -127,6 +139,9 @@ CaseValue take(const ortc_tensor& t) {
     const auto* strings = static_cast<const ortc_string*>(t.data);
     for (size_t i = 0; i < r.strings.size(); ++i)
       r.strings[i].assign(strings[i].data ? strings[i].data : "", strings[i].size);
+  } else if (isSubByte(r.dtype)) {
+    for (int64_t i = 0, n = r.elementCount(); i < n; ++i)
+      storeBits(r.bytes.data(), r.dtype, i, static_cast<const uint8_t*>(t.data)[i]);
   } else if (!r.bytes.empty()) {
     std::memcpy(r.bytes.data(), t.data, r.bytes.size());
   }
@@ -231,8 +246,9 @@ public:
         std::optional<int64_t> count = elementCount({t.dims, t.dims + t.rank});
         if (!count) continue;
         uint64_t bytes =
-            t.dtype == ORTC_STRING
-                ? static_cast<uint64_t>(*count) * sizeof(ortc_string)
+            t.dtype == ORTC_STRING ? static_cast<uint64_t>(*count) * sizeof(ortc_string)
+            : isSubByte(static_cast<DType>(t.dtype))
+                ? static_cast<uint64_t>(*count)
                 : static_cast<uint64_t>(byteSize(static_cast<DType>(t.dtype), *count).value_or(0));
         if (bytes > t.capacity) outputs[i]->allocate(bytes);
       }
@@ -251,8 +267,8 @@ public:
     for (size_t i = 0; i < inputs.size(); ++i)
       if (!inputs[i]->memory.empty() &&
           (!inputs[i]->stripIsWhole() ||
-           std::memcmp(inputs[i]->bytes(), values[i].tensor.bytes.data(),
-                       values[i].tensor.bytes.size()) != 0)) {
+           std::memcmp(inputs[i]->bytes(), unpacked(values[i].tensor).data(),
+                       unpacked(values[i].tensor).size()) != 0)) {
         diagnostics.error("input " + quoteName(model->inputs[i].name),
                           "was changed by the run; this is a fault of ortc");
         return std::nullopt;

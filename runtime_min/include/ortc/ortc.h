@@ -37,7 +37,8 @@ enum {
   ORTC_UNSUPPORTED = 9 /* this bundle lacks the feature, e.g. run_async on a CPU */
 };
 
-/* The numbers are those of ONNX's TensorProto.DataType; kinds that are no tensors start at 100. */
+/* The numbers are those of ONNX's TensorProto.DataType; kinds that are no tensors start at 100.
+ * Types of less than 8 bits take a byte each, of which the low bits count. */
 typedef int32_t ortc_dtype;
 enum {
   ORTC_FLOAT = 1,
@@ -64,6 +65,8 @@ enum {
   ORTC_INT4 = 22,
   ORTC_FLOAT4E2M1 = 23,
   ORTC_FLOAT8E8M0 = 24,
+  ORTC_UINT2 = 25,
+  ORTC_INT2 = 26,
   ORTC_LIST = 100, /* data is ortc_tensor[dims[0]] */
   ORTC_MAP = 101   /* data is ortc_tensor[2]: keys, values */
 };
