@@ -69,6 +69,33 @@ def bad_product():
     return model([helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], [f32("x", 1, 3)], [f32("y", 1, 2)], [w])
 
 
+def huge_fill():
+    # 2^40 elements, of which one number is made.
+    shape = numpy_helper.from_array(np.array([1 << 20, 1 << 20], np.int64), "shape")
+    nodes = [helper.make_node("ConstantOfShape", ["shape"], ["ones"], name="fill", value=numpy_helper.from_array(np.ones(1, np.float32))),
+             helper.make_node("ReduceMax", ["ones"], ["one"], name="most", keepdims=0),
+             helper.make_node("Add", ["x", "one"], ["y"], name="add")]
+    return model(nodes, [f32("x", 3)], [f32("y", 3)], [shape])
+
+
+def long_loop(grows=False):
+    # 2^62 turns; the carried value doubles, or becomes longer.
+    turns = numpy_helper.from_array(np.array(1 << 62, np.int64), "turns")
+    start = numpy_helper.from_array(np.ones(1, np.float32), "start")
+    step = helper.make_node("Concat", ["v", "v"], ["next"], axis=0) if grows else helper.make_node("Add", ["v", "v"], ["next"])
+    body = helper.make_graph([helper.make_node("Identity", ["again"], ["go"]), step], "body",
+                             [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+                              helper.make_tensor_value_info("again", TensorProto.BOOL, []), f32("v", None)],
+                             [helper.make_tensor_value_info("go", TensorProto.BOOL, []), f32("next", None)])
+    nodes = [helper.make_node("Loop", ["turns", "", "start"], ["last"], name="loop", body=body),
+             helper.make_node("Add", ["x", "last"], ["y"])]
+    return model(nodes, [f32("x", 3)], [f32("y", 3)], [turns, start])
+
+
+def growing_loop():
+    return long_loop(grows=True)
+
+
 def case(folder, m, data=None, expect=None):
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(m, folder / "model.onnx")
@@ -118,7 +145,8 @@ def main(name, out):
     else:
         onnx.save({"relu": relu, "product": product, "bad_product": bad_product, "branches": lambda: branches(3, 4),
                    "no_branch": lambda: branches(4, 5), "labels": labels, "string_labels": lambda: labels(strings=True),
-                   "words": words}[name](), out)
+                   "words": words, "huge_fill": huge_fill, "long_loop": long_loop,
+                    "growing_loop": growing_loop}[name](), out)
 
 
 main(*sys.argv[1:])
