@@ -7,7 +7,7 @@ using namespace mlir;
 namespace ortc::opdef {
 
 ORTC_ONNX_OP("Identity", since(1, 13, 14, 16, 19, 21, 23, 24, 25)) {
-  n.output(0, n.input(0, "input"));
+  n.output(0, n.anyInput(0, "input"));
 }
 
 // From opset 15 on only the dims [start, end), which count from the end when negative and are moved
@@ -213,8 +213,9 @@ ORTC_ONNX_OP("Tile", since(1, 6, 13)) {
   Tensor x = n.input(0, "input");
   std::vector<Size> in = n.sizes(x), repeats;
   if (n.opset < 6) {
-    auto tiles = n.asSizes(n.input(1, "tiles"), "tiles");
-    auto at = n.requireInts(n.input(2, "axis"), "axis");
+    // both have the type of the input
+    auto tiles = n.asSizes(n.castTo(n.input(1, "tiles"), DType::I64), "tiles");
+    auto at = n.requireInts(n.castTo(n.input(2, "axis"), DType::I64), "axis");
     if (tiles.size() != 1 || at.size() != 1) n.error("'tiles' and 'axis' must be scalars");
     repeats.assign(in.size(), n.size(1));
     repeats[n.axis(at[0], x.rank())] = tiles[0];
