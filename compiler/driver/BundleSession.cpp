@@ -210,7 +210,9 @@ public:
     in.push_back({});
     std::vector<int64_t> sizes = bindSizes(in);
     // Wrong sizes are for `run` to refuse, with its better message.
-    if (model->arena_bytes == UINT64_MAX && !sizes.empty()) {
+    // With free sizes, too, when the arena has a bound: GPU bundles reserve room for inputs and
+    // outputs as well.
+    if (!sizes.empty()) {
       ortc_status status = model->reserve(context, sizes.data());
       if (status != ORTC_OK && status != ORTC_INVALID_ARGUMENT && !check(status, diagnostics))
         return std::nullopt;
