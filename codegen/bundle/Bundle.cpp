@@ -191,6 +191,19 @@ bool BundleWriter::writeHeaders(const BundleFacts& facts, StringRef target) {
   for (auto [i, io] : llvm::enumerate(facts.outputs))
     ios +=
         fmt::format(" *   output {}  {}  {}\n", i, escapeForComment(io.name), shapeText(io, facts));
+  std::string names, forLevel;
+  for (const BundleLevel& level : levels)
+    names += (names.empty() ? "" : ", ") + level.processor;
+  if (!levels.empty())
+    forLevel = fmt::format(R"(
+/* This bundle holds a program for each of {1}.
+ * {0}_model() and the functions above use the first of them that the processor at hand can run; when
+ * it can run none, create answers ORTC_UNSUPPORTED. This is the model for one of them by its name,
+ * for tests and comparisons; with another name, or one that cannot run here, its create answers
+ * ORTC_UNSUPPORTED. Two of them differ by rounding; each gives the same bits in every run. */
+const ortc_model* {0}_model_for(const char* processor);
+)",
+                           n, names);
   std::string c = fmt::format(
       R"(/* {provenance}
  *
@@ -217,7 +230,7 @@ ortc_status {n}_run(ortc_context* context, const ortc_tensor* inputs, ortc_tenso
 uint64_t {n}_output_bound(int32_t index, const int64_t* sizes);
 const char* {n}_error(const ortc_context* context);
 void {n}_destroy(ortc_context* context);
-
+{levels}
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }}
@@ -230,7 +243,7 @@ void {n}_destroy(ortc_context* context);
       fmt::arg("weights", facts.weightsBytes),
       fmt::arg("arena", facts.arenaBytes ? fmt::format("{} bytes", *facts.arenaBytes)
                                          : std::string("as the sizes need (reserve)")),
-      fmt::arg("guard", guard), fmt::arg("n", n));
+      fmt::arg("guard", guard), fmt::arg("n", n), fmt::arg("levels", forLevel));
   if (!write(fmt::format("include/{0}/{0}.h", n), c)) return false;
 
   // The typed header: shapes are part of the signature.
@@ -355,13 +368,51 @@ std::string BundleWriter::ioTables(const BundleFacts& facts) {
 bool BundleWriter::writeCMake(ArrayRef<std::string> sources, ArrayRef<std::string> compileOptions,
                               ArrayRef<std::string> extra) {
   const std::string& n = request.name;
-  std::string list, options, more;
+  std::string list, options, more, dependencies;
   for (const std::string& s : sources)
     list += "  " + s + "\n";
   for (const std::string& o : compileOptions)
     options += " " + o;
   for (const std::string& e : extra)
     more += e + "\n";
+  const auto joined = [](ArrayRef<std::string> words, const char* before) {
+    std::string text;
+    for (const std::string& w : words)
+      text += before + w;
+    return text;
+  };
+  if (!levels.empty())
+    more +=
+        "\n# One library of objects per level: its program and its own copy of the runtime. Their "
+        "names "
+        "carry the\n# level, so that nothing compiled for one processor is ever linked into the "
+        "program for another.\n";
+  for (const BundleLevel& level : levels)
+    more += fmt::format(
+        R"(add_library({p} OBJECT{sources})
+target_compile_features({p} PRIVATE cxx_std_17)
+set_target_properties({p} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+target_include_directories({p} PRIVATE include runtime)
+target_compile_options({p} PRIVATE -O3{options})
+target_compile_definitions({p} PRIVATE ORTC_RT_PREFIX={p})
+target_sources({n} PRIVATE $<TARGET_OBJECTS:{p}>)
+)",
+        fmt::arg("p", level.prefix), fmt::arg("n", n),
+        fmt::arg("sources", joined(level.sources, "\n  ")),
+        fmt::arg("options", joined(level.compileOptions, " ") + options));
+  // By their plain names: packages of distributions do not always bring a CMake package that works.
+  for (const BundleLibrary& library : libraries) {
+    const std::string variable = n + "_" + library.link;
+    const std::string missing = fmt::format("{} calls {}, and no library {} was found ({})", n,
+                                            library.name, library.link, library.origin);
+    more +=
+        fmt::format("find_library({0} {1})\nif(NOT {0})\n  message(FATAL_ERROR \"{2}\")\nendif()\n"
+                    "target_link_libraries({3} PUBLIC {1})\n",
+                    variable, library.link, missing, n);
+    dependencies += fmt::format("find_library({0} {1})\nif(NOT {0})\n  set({2}_FOUND FALSE)\n  "
+                                "set({2}_NOT_FOUND_MESSAGE \"{3}\")\n  return()\nendif()\n",
+                                variable, library.link, n, missing);
+  }
   bool incbin = request.weights == "embed";
   std::string text = fmt::format(
       R"(# {command}
@@ -417,8 +468,9 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake ${{CMAKE_CURRENT_BIN
                     n)
               : ""));
   std::string config =
-      fmt::format("@PACKAGE_INIT@\n{1}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
-                  n, hosted ? "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n" : "");
+      fmt::format("@PACKAGE_INIT@\n{1}{2}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
+                  n, hosted ? "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n" : "",
+                  dependencies);
   return write("CMakeLists.txt", text) && write(n + "Config.cmake.in", config);
 }
 
@@ -454,6 +506,37 @@ bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& p
         });
     });
   };
+  // What planning and selection have to say of a program.
+  auto programOf = [&](ModuleOp of, const ProgramFacts& its) {
+    if (its.arenaBytes) {
+      j.attribute("arena_bytes", *its.arenaBytes);
+      j.attribute("largest_live_set_bytes", its.largestLiveSet);
+    } else {
+      j.attribute("arena_bytes", nullptr);
+    }
+    j.attribute("copies", its.copies);
+    j.attribute("launches", its.launches);
+    j.attributeArray("kernels", [&] {
+      for (auto f : of.getOps<func::FuncOp>()) {
+        if (!f->hasAttr("ortc.kernel")) continue;
+        j.object([&] {
+          j.attribute("name", f.getName());
+          if (auto choice = f->getAttrOfType<DictionaryAttr>("ortc.choice")) {
+            j.attribute("choice", choice.getAs<StringAttr>("kernel").getValue());
+            j.attribute("cost_us", choice.getAs<FloatAttr>("cost_us").getValueAsDouble());
+            if (auto next = choice.getAs<StringAttr>("next")) {
+              j.attribute("next", next.getValue());
+              j.attribute("next_us", choice.getAs<FloatAttr>("next_us").getValueAsDouble());
+            }
+          }
+          j.attributeArray("nodes", [&] {
+            for (auto node : f->getAttrOfType<ArrayAttr>("ortc.nodes").getAsRange<StringAttr>())
+              j.value(llvm::json::fixUTF8(node.getValue()));
+          });
+        });
+      }
+    });
+  };
   j.object([&] {
     j.attribute("generator", "ortc");
     j.attribute("version", ORTC_VERSION);
@@ -480,38 +563,39 @@ bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& p
     j.attribute("weights_bytes", static_cast<int64_t>(facts.weightsBytes));
     j.attribute("weights", request.weights);
     j.attribute("weights_sha256", digest);
-    if (facts.arenaBytes)
-      j.attribute("arena_bytes", *facts.arenaBytes);
-    else
-      j.attribute("arena_bytes", nullptr);
-    if (program.arenaBytes) j.attribute("largest_live_set_bytes", program.largestLiveSet);
-    j.attribute("copies", program.copies);
-    j.attribute("launches", program.launches);
-    j.attributeArray("kernels", [&] {
-      for (auto f : module.getOps<func::FuncOp>()) {
-        if (!f->hasAttr("ortc.kernel")) continue;
-        j.object([&] {
-          j.attribute("name", f.getName());
-          if (auto choice = f->getAttrOfType<DictionaryAttr>("ortc.choice")) {
-            j.attribute("choice", choice.getAs<StringAttr>("kernel").getValue());
-            j.attribute("cost_us", choice.getAs<FloatAttr>("cost_us").getValueAsDouble());
-            if (auto next = choice.getAs<StringAttr>("next")) {
-              j.attribute("next", next.getValue());
-              j.attribute("next_us", choice.getAs<FloatAttr>("next_us").getValueAsDouble());
-            }
-          }
-          j.attributeArray("nodes", [&] {
-            for (auto s : f->getAttrOfType<ArrayAttr>("ortc.nodes").getAsRange<StringAttr>())
-              j.value(llvm::json::fixUTF8(s.getValue()));
+    if (levels.empty()) {
+      programOf(module, program);
+    } else {
+      j.attributeArray("levels", [&] {
+        for (const BundleLevel& level : levels)
+          j.object([&] {
+            j.attribute("processor", level.processor);
+            strings("needs", level.needs);
+            programOf(level.module, *level.program);
           });
-        });
-      }
-    });
+      });
+    }
     j.attributeArray("host_steps",
                      [&] { module.walk([&](HostStepOp step) { j.value(step.getStep()); }); });
-    strings("sources", sources);
+    j.attributeArray("sources", [&] {
+      for (const std::string& source : sources)
+        j.value(source);
+      for (const BundleLevel& level : levels)
+        for (const std::string& source : level.sources)
+          j.object([&] {
+            j.attribute("path", source);
+            std::vector<std::string> options = level.compileOptions;
+            options.push_back("-DORTC_RT_PREFIX=" + level.prefix);
+            strings("compile_options", options);
+          });
+    });
     strings("compile_options", compileOptions);
     if (!needs.empty()) strings("needs", needs);
+    if (!libraries.empty())
+      j.attributeArray("libraries", [&] {
+        for (const BundleLibrary& library : libraries)
+          j.value(library.link);
+      });
     strings("include_dirs", {"include"});
     strings("private_include_dirs", {"runtime"});
     strings("notes", request.notes);

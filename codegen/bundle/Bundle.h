@@ -35,6 +35,24 @@ struct BundleFacts {
 };
 BundleFacts readFacts(mlir::ModuleOp program);
 
+/// One of several processors that a bundle is compiled for: a whole program with its own copy of
+/// the runtime.
+struct BundleLevel {
+  std::string processor;          // "x86-64-v3"
+  std::string prefix;             // of its symbols: "net_x86_64_v3"
+  std::vector<std::string> needs; // features, by the names of runtime_min/rt/processor.h
+  std::vector<std::string> compileOptions, sources;
+  mlir::ModuleOp module;
+  const ProgramFacts* program;
+};
+
+/// A library of the user's machine that the bundle calls.
+struct BundleLibrary {
+  std::string name;   // for people: "oneDNN"
+  std::string link;   // for linkers: "dnnl" stands for -ldnnl
+  std::string origin; // how it is installed: "on Debian, libdnnl-dev"
+};
+
 /// Files of a bundle that is being written. Paths are relative to its folder.
 class BundleWriter {
 public:
@@ -67,6 +85,8 @@ public:
   /// Whether there is an operating system: threads, shared libraries. Bare metal has neither, and
   /// its code does not move.
   bool hosted = true;
+  std::vector<BundleLevel> levels;      ///< empty: one program
+  std::vector<BundleLibrary> libraries; ///< for build files and the manifest
   std::vector<std::string>
       needs; ///< of the device, for the manifest: "VULKAN_INT64: kernel 'gather'"
 

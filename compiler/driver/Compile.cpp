@@ -34,13 +34,16 @@ int emitIr(const GlobalOptions& global, const Options& o, const PipelineOptions&
     result = runPipeline(*file, context, *target, pipeline, diagnostics);
   } else if (auto module = buildTensorIr(*file, context, pipeline, diagnostics)) {
     result.emplace();
-    result->module = std::move(module);
+    result->programs.emplace_back(nullptr, std::move(module));
   }
   if (!result || diagnostics.hasErrors()) return finish(global, diagnostics);
   std::string text;
   llvm::raw_string_ostream os(text);
-  result->module->print(
-      os, mlir::OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(16));
+  for (TargetProgram& program : result->programs) {
+    if (result->programs.size() > 1) os << "// ---- " << program.target->levelName() << " ----\n";
+    program.module->print(
+        os, mlir::OpPrintingFlags().elideLargeElementsAttrs(16).elideLargeResourceString(16));
+  }
   llvm::json::Object json;
   if (global.json)
     json["ir"] = llvm::json::fixUTF8(text);

@@ -105,6 +105,13 @@ void addCompileOptions(CLI::App& command, CompileOptions& o, bool builds) {
                   "Where weights go: embed (linked in), file (mapped), array (const arrays)")
       ->check(CLI::IsMember({"embed", "file", "array"}))
       ->type_name("HOW");
+  command
+      .add_option(
+          "--numerics", o.numerics,
+          "strict: plain sums only; default: also Winograd's convolutions, which are faster "
+          "and round more")
+      ->check(CLI::IsMember({"strict", "default"}))
+      ->type_name("HOW");
   command.add_option("--with", o.with, "Libraries that may be used, e.g. onednn")
       ->delimiter(',')
       ->type_name("LIB");
@@ -185,6 +192,7 @@ void checkCompileOptions(const CompileOptions& o, TargetInfo* target) {
     const char* why = "it evaluates the model, nothing is emitted";
     refuse(!o.processors.empty(), "--mcpu", why);
     refuse(!o.weights.empty(), "--weights", why);
+    refuse(!o.numerics.empty(), "--numerics", why);
     refuse(!o.with.empty(), "--with", why);
     refuse(!o.maxRam.empty(), "--max-ram", why);
     refuse(!o.maxFlash.empty(), "--max-flash", why);
@@ -200,10 +208,16 @@ void checkCompileOptions(const CompileOptions& o, TargetInfo* target) {
   if (!target->setProcessors(o.processors, error))
     throw UsageError{
         error.empty() ? fmt::format("--mcpu has no effect on target '{}'", o.target) : error, ""};
-  for (const std::string& library : o.with)
+  if (!o.numerics.empty() && !target->setStrict(o.numerics == "strict"))
     throw UsageError{
-        fmt::format("--with={} has no effect on target '{}': it has no kernels of that library",
-                    library, o.target),
+        fmt::format("--numerics has no effect on target '{}': its sums are always plain", o.target),
+        ""};
+  if (!target->allowLibraries(o.with, error))
+    throw UsageError{
+        error.empty()
+            ? fmt::format("--with={} has no effect on target '{}': it has no kernels of libraries",
+                          o.with[0], o.target)
+            : error,
         ""};
   for (auto [text, flag] : {std::pair{&o.maxRam, "--max-ram"}, {&o.maxFlash, "--max-flash"}})
     if (!text->empty() && !parseBytes(*text))

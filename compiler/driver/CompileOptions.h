@@ -15,7 +15,8 @@ struct CompileOptions {
   std::vector<std::string> processors; // --mcpu
   std::string name;                    // of the bundle; empty: from the file's name
   std::vector<std::string> shapes, dims, cutInputs, cutOutputs;
-  std::string weights; // empty: embed
+  std::string weights;  // empty: embed
+  std::string numerics; // empty: default
   std::vector<std::string> with;
   std::string maxRam, maxFlash;
   std::string emitIr;

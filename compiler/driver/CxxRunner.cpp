@@ -27,7 +27,7 @@ struct Source {
 
 struct Manifest {
   std::vector<Source> sources;
-  std::vector<std::string> options, includeFolders;
+  std::vector<std::string> options, includeFolders, libraries;
 
   bool isSmall() const {
     return std::count_if(sources.begin(), sources.end(),
@@ -64,6 +64,7 @@ std::optional<Manifest> readManifest(const std::string& folder) {
       m.sources.push_back(s);
     }
   strings(o, "compile_options", m.options);
+  strings(o, "libraries", m.libraries);
   strings(o, "include_dirs", m.includeFolders);
   strings(o, "private_include_dirs", m.includeFolders);
   return m;
@@ -130,8 +131,11 @@ public:
            {static_cast<const std::vector<std::string>*>(&traits.flags),
             static_cast<const std::vector<std::string>*>(&manifests[0].options), &sourceOptions})
         c.insert(c.end(), list->begin(), list->end());
-      c.push_back("-DORTC_RT_PREFIX=" +
-                  (bundles.size() == 1 ? bundles[0].name : std::string("ortc_unit")));
+      // A program for one of several processors brings a prefix of its own.
+      if (llvm::none_of(sourceOptions,
+                        [](llvm::StringRef o) { return o.starts_with("-DORTC_RT_PREFIX="); }))
+        c.push_back("-DORTC_RT_PREFIX=" +
+                    (bundles.size() == 1 ? bundles[0].name : std::string("ortc_unit")));
       std::string objectKey;
       if (shared) {
         BuildKey key;
@@ -193,6 +197,9 @@ public:
     std::vector<std::string> link{compiler, "-shared", "-o", library, "-Wl,--no-undefined"};
     link.insert(link.end(), objects.begin(), objects.end());
     link.insert(link.end(), traits.libraries.begin(), traits.libraries.end());
+    for (const Manifest& m : manifests)
+      for (const std::string& library : m.libraries)
+        link.push_back("-l" + library);
     for (const char* l : {"-pthread", "-ldl", "-lm"})
       link.push_back(l);
     if (!runAll({link}, 1, log)) return false;

@@ -44,6 +44,7 @@ std::string commandText(const CompileOptions& o, const std::string& model) {
   list("--cut-inputs", o.cutInputs);
   list("--cut-outputs", o.cutOutputs);
   if (!o.weights.empty()) text += " --weights=" + o.weights;
+  if (!o.numerics.empty()) text += " --numerics=" + o.numerics;
   list("--with", o.with);
   if (!o.maxRam.empty()) text += " --max-ram=" + quoted(o.maxRam);
   if (!o.maxFlash.empty()) text += " --max-flash=" + quoted(o.maxFlash);
@@ -90,8 +91,10 @@ std::optional<Emitted> emitBundle(const CompileOptions& options, const PipelineO
   mlir::MLIRContext context;
   context.disableMultithreading();
   std::optional<PipelineResult> result = runPipeline(*file, context, target, pipeline, diagnostics);
-  if (!result || diagnostics.hasErrors() || !checkLimits(options, result->facts, diagnostics))
-    return std::nullopt;
+  if (!result || diagnostics.hasErrors()) return std::nullopt;
+  std::vector<TargetProgram>& programs = result->programs;
+  for (const TargetProgram& p : programs)
+    if (!checkLimits(options, p.facts, diagnostics)) return std::nullopt;
   BundleRequest bundle;
   bundle.name = request.name.empty() ? bundleName(options, request.model) : request.name;
   bundle.folder = request.folder;
@@ -102,13 +105,21 @@ std::optional<Emitted> emitBundle(const CompileOptions& options, const PipelineO
   for (const Diagnostic& d : diagnostics.all())
     if (d.severity != Severity::Error)
       bundle.notes.push_back((d.location.empty() ? "" : d.location + ": ") + d.message);
-  if (!target.emit(*result->module, result->facts, bundle, diagnostics)) {
+  const bool written = programs.size() > 1 ? target.emitLevels(programs, bundle, diagnostics)
+                                           : target.emit(*programs[0].module, programs[0].facts,
+                                                         bundle, diagnostics);
+  if (!written) {
     if (!diagnostics.hasErrors())
       diagnostics.error(
           "", "the bundle could not be written, without a reason; this is a fault of ortc");
     return std::nullopt;
   }
-  return Emitted{bundle.name, std::move(result->facts), std::move(result->explanation)};
+  // Weights are added up from level to level.
+  ProgramFacts facts = std::move(programs.back().facts);
+  for (const TargetProgram& p : llvm::ArrayRef(programs).drop_back())
+    if (facts.arenaBytes && p.facts.arenaBytes)
+      facts.arenaBytes = std::max(*facts.arenaBytes, *p.facts.arenaBytes);
+  return Emitted{bundle.name, std::move(facts), std::move(result->explanation)};
 }
 
 } // namespace ortc::driver

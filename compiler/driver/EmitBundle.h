@@ -13,7 +13,7 @@ struct EmitRequest {
 
 struct Emitted {
   std::string name;
-  ProgramFacts facts;
+  ProgramFacts facts; // of the most demanding program, with the weights of all
   std::string explanation;
 };
 

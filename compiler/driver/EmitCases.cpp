@@ -110,12 +110,13 @@ uint64_t sourceBytes(const Bundle& bundle) {
   std::error_code error;
   for (fs::directory_iterator it(bundle.folder + "/src", error), end; !error && it != end;
        it.increment(error))
-    total += it->file_size(error);
+    if (it->is_regular_file(error)) total += it->file_size(error);
   return total;
 }
 
 bool hasManySources(const Bundle& bundle) {
-  return fs::exists(bundle.folder + "/src/kernels.h");
+  return fs::exists(bundle.folder + "/src/kernels.h") ||
+         fs::exists(bundle.folder + "/src/levels.h");
 }
 
 std::vector<Unit> makeUnits(std::vector<CompiledCase>& cases, size_t most) {

@@ -103,16 +103,50 @@ OwningOpRef<ModuleOp> buildTensorIr(const onnx::OnnxFile& file, MLIRContext& con
   return module;
 }
 
+/// Everything that depends on the processor: kernels are selected and written. False: stop.
+static bool writeProgram(TargetProgram& program, const PipelineOptions& options,
+                         std::optional<Weights> weights, Diagnostics& diagnostics,
+                         std::string& explanation) {
+  const TargetInfo& target = *program.target;
+  ModuleOp module = *program.module;
+  Stages stages(module, options, diagnostics);
+  // 5. select: the target's row for each kernel.
+  if (!stages.run("select", [&] {
+        selectKernels(module, target);
+        if (options.explain) explanation += explainChoices(module);
+        return success();
+      }))
+    return false;
+  // 6. program: places, offsets, packed weights, loops; then the target's own small rewrites.
+  return stages.run("program", [&]() -> LogicalResult {
+    ProgramOptions planned;
+    planned.alignment = target.alignment();
+    planned.weights = std::move(weights);
+    planned.bufferBytes = target.bindsRanges();
+    planned.schedule = [&](KernelOp k) { return target.schedule(k); };
+    planned.workspace = [&](KernelOp k, OpBuilder& b) { return target.workspace(k, b); };
+    planned.writeChoice = [&](KernelOp k, ModuleOp m, StridesOf strides, Weights& w) {
+      return target.writeChoice(k, m, strides, w);
+    };
+    FailureOr<ProgramFacts> facts = buildProgram(module, planned);
+    if (failed(facts)) return failure();
+    program.facts = std::move(*facts);
+    if (failed(verify(module)) || failed(target.legalise(module))) return failure();
+    return success();
+  });
+}
+
 std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContext& context,
                                           const TargetInfo& target, const PipelineOptions& options,
                                           Diagnostics& diagnostics) {
   PipelineResult result;
   // 1. import: ONNX to tensor IR. 2. simplify: constants folded, structure recognised.
-  result.module = buildTensorIr(file, context, options, diagnostics);
-  if (!result.module) return std::nullopt;
+  OwningOpRef<ModuleOp> built = buildTensorIr(file, context, options, diagnostics);
+  if (!built) return std::nullopt;
+  ModuleOp module = *built;
+  result.programs.emplace_back(&target, std::move(built));
   if (options.emitIr == "import" || options.emitIr == "simplify") return result;
   DiagnosticBridge bridge(context, diagnostics);
-  ModuleOp module = *result.module;
   Stages stages(module, options, diagnostics);
   auto done = [&](bool goOn) { return !goOn; };
   auto answer = [&]() -> std::optional<PipelineResult> {
@@ -130,29 +164,25 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
         return verify(module);
       })))
     return answer();
-  // 5. select: the target's row for each kernel.
-  if (done(stages.run("select", [&] {
-        selectKernels(module, target);
-        if (options.explain) result.explanation = explainChoices(module);
-        return success();
-      })))
-    return answer();
-  // 6. program: places, offsets, packed weights, loops; then the target's own small rewrites.
-  stages.run("program", [&]() -> LogicalResult {
-    ProgramOptions program;
-    program.alignment = target.alignment();
-    program.bufferBytes = target.bindsRanges();
-    program.schedule = [&](KernelOp k) { return target.schedule(k); };
-    program.workspace = [&](KernelOp k, OpBuilder& b) { return target.workspace(k, b); };
-    program.writeChoice = [&](KernelOp k, ModuleOp m, StridesOf strides, Weights& w) {
-      return target.writeChoice(k, m, strides, w);
-    };
-    FailureOr<ProgramFacts> facts = buildProgram(module, program);
-    if (failed(facts)) return failure();
-    result.facts = std::move(*facts);
-    if (failed(verify(module)) || failed(target.legalise(module))) return failure();
-    return success();
-  });
+  // A bundle for several processors goes on once for each; equal weights are stored once.
+  std::vector<const TargetInfo*> levels = target.levels();
+  for (size_t i = 1; i < levels.size(); ++i)
+    result.programs.emplace_back(levels[i], module.clone());
+  if (!levels.empty()) result.programs[0].target = levels[0];
+  std::optional<Weights> weights;
+  for (TargetProgram& program : result.programs) {
+    if (levels.size() > 1 && options.explain)
+      result.explanation += program.target->levelName() + ":\n";
+    if (done(writeProgram(program, options, std::move(weights), diagnostics, result.explanation)) &&
+        diagnostics.hasErrors())
+      return std::nullopt;
+    if (levels.size() > 1) weights = program.facts.weights;
+  }
+  for (TargetProgram& program : result.programs)
+    if (weights && !weights->items().empty())
+      (*program.module)
+          ->setAttr("ortc.weights_bytes",
+                    Builder(&context).getI64IntegerAttr(static_cast<int64_t>(weights->bytes())));
   return answer();
 }
 

@@ -16,8 +16,9 @@ struct PipelineOptions {
 };
 
 struct PipelineResult {
-  mlir::OwningOpRef<mlir::ModuleOp> module; // at the stage that was asked for
-  ProgramFacts facts;                       // after the last stage
+  /// One, at the stage that was asked for; one for each level once kernels are selected for a
+  /// target that has some. Facts are known after the last stage.
+  std::vector<TargetProgram> programs;
   std::string explanation;
 };
 

@@ -18,7 +18,7 @@ public:
       : module(module), main(main), options(options), places(main), b(module.getContext()) {}
 
   FailureOr<ProgramFacts> build() {
-    facts.weights = Weights(static_cast<uint64_t>(options.alignment));
+    facts.weights = options.weights.value_or(Weights(static_cast<uint64_t>(options.alignment)));
     places.workspaceOf = options.workspace;
     if (failed(places.run()) || failed(mlir::verify(main))) return failure();
     // Constants get their offsets in the order in which kernels are written, which is that of the

@@ -10,6 +10,9 @@ namespace ortc {
 /// How a target writes kernels; the generic way is lowerKernel.
 struct ProgramOptions {
   int64_t alignment = 64; // of buffers in the arena and of weights
+  /// The blob that constants are added to: of a bundle for several processors it holds what the
+  /// programs before this one need. Empty: a new one.
+  std::optional<Weights> weights;
   /// Launches say after their arguments how many bytes lie behind each buffer, for devices that
   /// bind ranges of memory.
   bool bufferBytes = false;

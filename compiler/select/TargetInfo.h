@@ -30,6 +30,17 @@ struct BundleRequest {
   std::vector<std::string> notes; // what the import said and a user should know
 };
 
+class TargetInfo;
+
+/// A model as it is written for one target: all kernels chosen, planned and written.
+struct TargetProgram {
+  TargetProgram(const TargetInfo* target, mlir::OwningOpRef<mlir::ModuleOp> module)
+      : target(target), module(std::move(module)) {}
+  const TargetInfo* target; // null for the reference
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ProgramFacts facts; // once it is written
+};
+
 class TargetInfo {
 public:
   virtual ~TargetInfo() = default;
@@ -38,6 +49,18 @@ public:
   virtual bool setProcessors(llvm::ArrayRef<std::string> names, std::string& error) {
     return names.empty();
   }
+  /// --with: libraries that kernels may call; false with a message that lists what is known.
+  virtual bool allowLibraries(llvm::ArrayRef<std::string> names, std::string& error) {
+    return names.empty();
+  }
+  /// --numerics. Strict: nothing whose rounding is larger than that of the plain sum. False: this
+  /// target has no such thing.
+  virtual bool setStrict(bool /*strict*/) { return false; }
+  /// Several processors in one bundle: a target for each, the most capable first; the bundle takes
+  /// the first that runs where it is loaded. Empty: this target is for one processor.
+  virtual std::vector<const TargetInfo*> levels() const { return {}; }
+  /// Of a level: a name for people and manifests ("x86-64-v3").
+  virtual std::string levelName() const { return ""; }
   /// Convolutions run on batch, spatial dims, channels; layouts are changed before kernels are
   /// formed.
   virtual bool prefersChannelsLast() const { return false; }
@@ -72,6 +95,11 @@ public:
   /// goes wrong.
   virtual bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
                     Diagnostics& diagnostics) const = 0;
+  /// The same for a target with levels: one program for each, in their order, with one blob of
+  /// weights, which the facts of the last one hold.
+  virtual bool emitLevels(llvm::ArrayRef<TargetProgram>, const BundleRequest&, Diagnostics&) const {
+    return false;
+  }
 };
 
 /// Targets that are linked in, by name; each registers itself.

@@ -4,6 +4,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+#include <fmt/format.h>
 
 namespace ortc::cpu {
 
@@ -19,26 +20,35 @@ std::optional<Processor> findProcessor(llvm::StringRef name) {
   p.name = name.str();
   p.fma = has("fma");
   // The level of the psABI that it has, which all compilers know; what is beyond it is named alone.
-  if (has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl")) {
+  const auto level = [&](int n) {
+    p.flags = {n == 1 ? std::string("-march=x86-64") : fmt::format("-march=x86-64-v{}", n)};
+    for (int i = 2; i <= n; ++i)
+      p.features.push_back(fmt::format("x86_64_v{}", i));
+  };
+  // AVX-512 F goes without saying: LLVM does not list what others imply.
+  if (has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd")) {
     p.vectorBytes = 64;
-    p.flags = {"-march=x86-64-v4"};
     p.gigaflops = 120;
-    if (has("avx512vnni")) p.flags.push_back("-mavx512vnni");
-    if (has("avx512bf16")) p.flags.push_back("-mavx512bf16");
+    level(4);
+    for (const char* extra : {"avx512vnni", "avx512bf16"})
+      if (has(extra)) {
+        p.flags.push_back(fmt::format("-m{}", extra));
+        p.features.push_back(extra);
+      }
   } else if (has("avx2") && has("fma")) {
     p.vectorBytes = 32;
-    p.flags = {"-march=x86-64-v3"};
     p.gigaflops = 90;
-  } else if (has("sse4.2")) {
-    p.flags = {"-march=x86-64-v2"};
-    p.gigaflops = 20;
+    level(3);
   } else {
-    p.flags = {"-march=x86-64"};
     p.gigaflops = 20;
+    level(has("sse4.2") ? 2 : 1);
   }
-  // Measured (docs/performance.md); the others keep the figures of an average machine.
+  // Measured (findings of the kernels' benchmarks); the others keep the figures of an average
+  // machine.
   if (name == "znver5") p.gigaflops = 271, p.l2Gbps = 200, p.l3Gbps = 105, p.dramGbps = 40;
   if (name == "znver4") p.gigaflops = 117, p.l2Gbps = 115, p.l3Gbps = 100, p.dramGbps = 31;
+  if (name == "sapphirerapids") p.gigaflops = 125, p.l2Gbps = 140, p.l3Gbps = 27, p.dramGbps = 15;
+  p.prefetchesVectors = name == "znver4" || name == "znver5";
   return p;
 }
 
