@@ -5,6 +5,8 @@
 #include "targets/cpu/kernels/conv/pack.h"
 #include "targets/cpu/kernels/depthwise/pack.h"
 #include "targets/cpu/kernels/gemm/pack.h"
+#include "targets/cpu/kernels/winograd/pack.h"
+#include "targets/cpu/kernels/winograd/winograd.h"
 
 using namespace mlir;
 
@@ -70,9 +72,68 @@ int64_t number(DictionaryAttr d, StringRef name) {
   return d.getAs<IntegerAttr>(name).getInt();
 }
 
+/// Sizes of a convolution that Winograd can do, for its planning; 0 where one is not known. None
+/// for other convolutions.
+std::optional<ortc_rt::WinogradArgs> winogradOf(const Conv& conv) {
+  Conv c = conv; // accessors of ops are not const
+  auto all = [](ArrayRef<int64_t> v, int64_t x) {
+    return llvm::all_of(v, [&](int64_t y) { return y == x; });
+  };
+  if (c.n != 2 || c.groups != 1 || c.lines != 3 || c.lastKernel != 3 ||
+      !all(c.op.getStrides(), 1) || !all(c.op.getDilations(), 1))
+    return std::nullopt;
+  OpBuilder b(c.op);
+  ortc_rt::WinogradArgs args{};
+  args.IC = c.IC, args.OC = c.OC;
+  int64_t* sizes[] = {&args.images, &args.height.out, &args.width.out};
+  for (unsigned i = 0; i < 3; ++i)
+    *sizes[i] = constantSize(getSize(b, c.op.getInit(), i)).value_or(0);
+  return args;
+}
+
+/// kernels/winograd: fewer products, more memory traffic. Transformed weights are read in full for
+/// each image and seldom lie in a cache.
+void winogradCandidates(Conv& c, const Processor& p, const std::string& isa,
+                        std::vector<Candidate>& rows) {
+  auto args = winogradOf(c);
+  if (!args || c.IC < 8 || c.OC < 8) return;
+  const bool fixed = args->images && args->height.out && args->width.out;
+  if (!args->images) args->images = 1;
+  for (ortc_rt::ConvAxis* axis : {&args->height, &args->width})
+    if (!axis->out) axis->out = 32;
+  Builder b(c.op.getContext());
+  for (int O : {4, 2}) {
+    const ortc_rt::WinogradPlan plan(*args, O);
+    Tile t = chooseTile(p, c.OC);
+    const int64_t least = plan.tiles / plan.blocks;
+    if (fixed && least < t.MR) t.MR = static_cast<int>(least);
+    const bool even =
+        fixed && ortc_rt::rowsAreEven(least, t.MR) && ortc_rt::rowsAreEven(plan.most, t.MR);
+    const int64_t NR = t.NV * t.bytes / 4, products = (O + 2) * (O + 2),
+                  padded = (c.OC + NR - 1) / NR * NR;
+    const auto tiles = static_cast<double>(plan.tiles);
+    const double compute =
+        2 * tiles * static_cast<double>(products * c.IC * padded) / (0.95 * p.gigaflops);
+    // Inputs and outputs of the products are written and read once; the weights come from afar.
+    const double moved =
+        8 * tiles * static_cast<double>(products * (plan.inPitch + plan.outPitch)) / (p.l2Gbps / 2);
+    const double weights = 4 * static_cast<double>(products * c.IC * padded) / p.dramGbps;
+    rows.push_back(
+        {fmt::format("winograd{0}x{0}_f32_{1}x{2}_{3}", O, t.MR, NR, isa),
+         (std::max(compute, weights) + weights / 4 + moved) / 1e3,
+         b.getDictionaryAttr(
+             {b.getNamedAttr("O", b.getI64IntegerAttr(O)),
+              b.getNamedAttr("MR", b.getI64IntegerAttr(t.MR)),
+              b.getNamedAttr("NV", b.getI64IntegerAttr(t.NV)),
+              b.getNamedAttr("bytes", b.getI64IntegerAttr(t.bytes)),
+              b.getNamedAttr("rows", b.getStringAttr(even ? "Rows::Even" : "Rows::Any"))})});
+  }
+}
+
 } // namespace
 
-void convCandidates(KernelOp kernel, const Processor& processor, std::vector<Candidate>& rows) {
+void convCandidates(KernelOp kernel, const Processor& processor, bool winograd,
+                    std::vector<Candidate>& rows) {
   auto c = convOf(kernel);
   if (!c) return;
   Builder b(kernel.getContext());
@@ -82,9 +143,7 @@ void convCandidates(KernelOp kernel, const Processor& processor, std::vector<Can
     pixels *= known(getSize(ob, c->op.getInit(), i + 1), 32);
   pixels *= known(getSize(ob, c->op.getInit(), 0), 1);
   double flops = 2 * pixels * static_cast<double>(c->groups * c->OC * c->IC * c->taps);
-  std::string isa = processor.vectorBytes == 64   ? "avx512"
-                    : processor.vectorBytes == 32 ? "avx2"
-                                                  : "sse";
+  std::string isa = isaName(processor).str();
   auto i64 = [&](StringRef name, int64_t v) {
     return b.getNamedAttr(name, b.getI64IntegerAttr(v));
   };
@@ -109,6 +168,7 @@ void convCandidates(KernelOp kernel, const Processor& processor, std::vector<Can
     }
     return;
   }
+  if (winograd) winogradCandidates(*c, processor, isa, rows);
   Tile t = chooseTile(processor, c->OC);
   // M = all output pixels, when that is known, decides which heights of tile are needed.
   bool fixed = true;
@@ -135,6 +195,10 @@ std::optional<OpFoldResult> convWorkspace(KernelOp kernel, OpBuilder& b) {
     if (!parameters.getAs<BoolAttr>("fast").getValue()) return std::nullopt;
     return OpFoldResult(b.getIndexAttr(c->groups * 4));
   }
+  if (parameters.get("O"))
+    return OpFoldResult(
+        b.getIndexAttr(4 * ortc_rt::winogradWorkspaceFloats(
+                               *winogradOf(*c), static_cast<int>(number(parameters, "O")))));
   // What it needs does not depend on the size of the image.
   ortc_rt::ConvArgs args{};
   args.IC = c->IC, args.OC = c->OC, args.groups = c->groups;
@@ -159,28 +223,36 @@ FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf s
 
   std::vector<float> w(c->weights.size());
   std::memcpy(w.data(), c->weights.data.get(), w.size() * 4);
-  int64_t bytes = number(parameters, "bytes");
-  int64_t packedFloats, NR = 0;
+  const int64_t bytes = number(parameters, "bytes");
+  const int O =
+      parameters.get("O") ? static_cast<int>(number(parameters, "O")) : 0; // Winograd's tile
+  const int width =
+      static_cast<int>(c->depthwise ? bytes / 4 : number(parameters, "NV") * bytes / 4);
+  HostTensor packed(c->weights.elementType,
+                    {c->depthwise ? packedDepthwiseFloats(c->groups, c->taps, width)
+                     : O          ? packedWinogradFloats(c->OC, c->IC, O, width)
+                                  : packedConvFloats(c->OC, c->IC, c->taps, c->groups, width)});
   if (c->depthwise)
-    packedFloats = packedDepthwiseFloats(c->groups, c->taps, static_cast<int>(bytes / 4));
+    packDepthwise(w.data(), c->groups, c->taps, width, packed.as<float>());
+  else if (O)
+    packWinograd(w.data(), c->OC, c->IC, O, width, packed.as<float>());
   else
-    NR = number(parameters, "NV") * bytes / 4,
-    packedFloats = packedConvFloats(c->OC, c->IC, c->taps, c->groups, static_cast<int>(NR));
-  HostTensor packed(c->weights.elementType, {packedFloats});
-  if (c->depthwise)
-    packDepthwise(w.data(), c->groups, c->taps, static_cast<int>(bytes / 4), packed.as<float>());
-  else
-    packConv(w.data(), c->OC, c->IC, c->taps, c->groups, static_cast<int>(NR), packed.as<float>());
+    packConv(w.data(), c->OC, c->IC, c->taps, c->groups, width, packed.as<float>());
   Value weights =
       ob.create<arith::ConstantOp>(c->op.getWeights().getLoc(), toAttribute(packed, "packed"));
 
   KernelWriter writer(kernel, module, [&](Value v) {
     return v == weights ? Sizes{ob.getIndexAttr(1)} : strides(v);
   });
-  std::string callee = !c->depthwise                                   ? "conv_f32"
+  std::string callee = O                                               ? "winograd_f32"
+                       : !c->depthwise                                 ? "conv_f32"
                        : parameters.getAs<BoolAttr>("fast").getValue() ? "depthwise_f32"
                                                                        : "depthwise_any_f32";
-  TemplateCall call(writer, callee, c->depthwise ? "DepthwiseArgs" : "ConvArgs");
+  TemplateCall call(writer, callee,
+                    O              ? "WinogradArgs"
+                    : c->depthwise ? "DepthwiseArgs"
+                                   : "ConvArgs");
+  if (O) call.parameter("O", O);
   if (!c->depthwise) {
     call.parameter("MR", number(parameters, "MR"));
     call.parameter("NV", number(parameters, "NV"));
@@ -193,7 +265,7 @@ FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf s
     call.parameter("Bytes", bytes);
   }
   call.buffer("x", writer.place(c->op.getInput()).buffer);
-  call.buffer("w", writer.place(weights).buffer);
+  call.buffer(O ? "u" : "w", writer.place(weights).buffer);
   call.buffer("y", writer.result(0).buffer);
   if (callee != "depthwise_any_f32") call.buffer("workspace", writer.workspace());
   call.size("images", out[0]);
@@ -202,24 +274,24 @@ FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf s
   } else {
     call.size("IC", c->IC);
     call.size("OC", c->OC);
-    call.size("groups", c->groups);
+    if (!O) call.size("groups", c->groups);
   }
   const char* axes[] = {"depth", "height", "width"};
   for (int64_t i = 0; i < n; ++i) {
     std::string axis = axes[3 - n + i];
     call.size(axis + ".in", getSize(ob, c->op.getInput(), i + 1));
     call.size(axis + ".out", out[i + 1]);
-    call.size(axis + ".kernel", c->weights.dims[i + 2]);
+    if (!O) call.size(axis + ".kernel", c->weights.dims[i + 2]);
     if (c->op.getStrides()[i] != 1) call.size(axis + ".stride", c->op.getStrides()[i]);
     if (c->op.getDilations()[i] != 1) call.size(axis + ".dilation", c->op.getDilations()[i]);
     if (c->op.getPads()[i] != 0) call.size(axis + ".pad", c->op.getPads()[i]);
   }
   call.size("xPixel", xs[n]);
   call.size("xRow", n >= 2 ? xs[n - 1] : xs[0]);
-  call.size("xPlane", n >= 3 ? xs[n - 2] : xs[0]);
+  if (!O) call.size("xPlane", n >= 3 ? xs[n - 2] : xs[0]);
   call.size("xImage", xs[0]);
   call.size("yPixel", ys[n]);
-  if (!c->depthwise) call.size("prefetchBytes", 384 << 10);
+  if (!c->depthwise && prefetchPays(kernel)) call.size("prefetchBytes", kPrefetchBytes);
   call.finish(kernel, c->op.getResult(), static_cast<unsigned>(n + 1));
   return writer.finish();
 }

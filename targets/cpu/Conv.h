@@ -7,7 +7,9 @@
 
 namespace ortc::cpu {
 
-void convCandidates(KernelOp kernel, const Processor& processor, std::vector<Candidate>& rows);
+/// `winograd`: less exact ways to compute are allowed.
+void convCandidates(KernelOp kernel, const Processor& processor, bool winograd,
+                    std::vector<Candidate>& rows);
 mlir::FailureOr<LoweredKernel> writeConv(KernelOp kernel, mlir::ModuleOp module, StridesOf strides);
 std::optional<mlir::OpFoldResult> convWorkspace(KernelOp kernel, mlir::OpBuilder& b);
 

@@ -53,6 +53,17 @@ std::optional<HostTensor> constantOf(Value v) {
   return toHostTensor(cast<ElementsAttr>(c.getValue()));
 }
 
+bool prefetchPays(KernelOp kernel) {
+  constexpr int64_t kCache = 1 << 20;
+  int64_t bytes = 0;
+  // Constants stand at the function's level.
+  for (auto constant :
+       kernel->getParentOfType<func::FuncOp>().getBody().front().getOps<arith::ConstantOp>())
+    if (auto type = dyn_cast<RankedTensorType>(constant.getType()); type && !constant->use_empty())
+      bytes += type.getNumElements() * 4;
+  return bytes > kCache;
+}
+
 void TemplateCall::parameter(StringRef name, int64_t value) {
   Builder& b = writer.builder;
   parameters.push_back(b.getNamedAttr(name, b.getI64IntegerAttr(value)));

@@ -12,6 +12,11 @@ mlir::Operation* heavyOp(KernelOp kernel);
 /// Is the value a constant (a weight)?
 std::optional<HostTensor> constantOf(mlir::Value v);
 
+/// How far ahead of their use weights are fetched (kernels/README.md), and whether that pays: not
+/// when all of the model's fit in the L2 cache, where they are in any case.
+constexpr int64_t kPrefetchBytes = 384 << 10;
+bool prefetchPays(KernelOp kernel);
+
 /// A call of a template with named arguments.
 class TemplateCall {
 public:

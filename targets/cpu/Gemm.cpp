@@ -145,11 +145,12 @@ Tile chooseTile(const Processor& p, int64_t M, int64_t N) {
   return t;
 }
 
-std::optional<Problem> problemOf(ContractOp op, OpBuilder& b, ArrayRef<OpFoldResult> as,
-                                 ArrayRef<OpFoldResult> bs, ArrayRef<OpFoldResult> cs) {
+/// `packed`: the rhs is a constant that will be rearranged, so that its strides do not matter.
+std::optional<Problem> problemOf(ContractOp op, OpBuilder& b, bool packed,
+                                 ArrayRef<OpFoldResult> as, ArrayRef<OpFoldResult> bs,
+                                 ArrayRef<OpFoldResult> cs) {
   Problem p;
   if (!classify(op, b, as, bs, cs, p)) return std::nullopt;
-  bool packed = constantOf(op.getRhs()).has_value();
   merge(b, p.rows, false);
   merge(b, p.columns, packed);
   merge(b, p.inner, packed);
@@ -205,21 +206,69 @@ double known(OpFoldResult size, double otherwise) {
   return c ? static_cast<double>(*c) : otherwise;
 }
 
+/// Multiply-adds up to which sizes are compiled into the layer (kernels/gemm/small.h): beyond, a
+/// call with sizes at run time is as fast, and one copy of it serves all layers.
+constexpr int64_t kMostOfSmall = 65536;
+
+/// kernels/onednn: matrices as they lie in memory, also constants.
+void oneDnnCandidate(ContractOp op, const Processor& processor, std::vector<Candidate>& rows) {
+  OpBuilder b(op);
+  auto p = problemOf(op, b, /*packed=*/false, denseStrides(b, op.getLhs()),
+                     denseStrides(b, op.getRhs()), denseStrides(b, op.getInit()));
+  if (!p) return;
+  double batches = known(product(b, p->batch), 4);
+  for (size_t i = 0; i + 1 < p->rows.size(); ++i)
+    batches *= known(p->rows[i].extent, 4);
+  double m = known(p->rows.back().extent, 32), n = known(p->columns[0].extent, 64),
+         k = known(p->inner[0].extent, 256);
+  // kernels/onednn/README.md: it packs B in each call, and a call costs some microseconds; what is
+  // left is faster than our kernels by a seventh.
+  double each = 2 * m * n * k / (1.15 * processor.gigaflops) / 1e3 +
+                8 * n * k / processor.l3Gbps / 1e3 + 4 * m * n / processor.l2Gbps / 1e3 + 5;
+  rows.push_back({"onednn_gemm_f32", batches * each,
+                  b.getDictionaryAttr({b.getNamedAttr("form", b.getStringAttr("onednn"))})});
+}
+
+/// Does the epilogue read a tensor that the run has computed? It may be planned into the place of
+/// the result, which the library writes before the epilogue runs.
+bool readsComputed(KernelOp kernel, ContractOp op) {
+  for (Operation& other : kernel.block().without_terminator()) {
+    if (&other == op.getOperation()) continue;
+    for (Value v : other.getOperands())
+      if (isa<TensorType>(v.getType()) && v.getParentBlock() != &kernel.block() && !constantOf(v) &&
+          !v.getDefiningOp<tensor::EmptyOp>())
+        return true;
+  }
+  return false;
+}
+
+StringRef formOf(KernelOp kernel) {
+  return kernel.getChoiceAttr()
+      .getAs<DictionaryAttr>("parameters")
+      .getAs<StringAttr>("form")
+      .getValue();
+}
+
 } // namespace
 
-void gemmCandidates(KernelOp kernel, const Processor& processor, std::vector<Candidate>& rows) {
+void gemmCandidates(KernelOp kernel, const Processor& processor, bool oneDnn,
+                    std::vector<Candidate>& rows) {
   auto op = dyn_cast_or_null<ContractOp>(heavyOp(kernel));
   if (!op || !epilogueFits(op)) return;
   bool hasEpilogue = kernel.yielded()[0] != op.getResult();
   if (hasEpilogue && !batchComesFirst(op)) return;
+  if (oneDnn && !readsComputed(kernel, op)) oneDnnCandidate(op, processor, rows);
   OpBuilder b(kernel);
-  auto p = problemOf(op, b, denseStrides(b, op.getLhs()), denseStrides(b, op.getRhs()),
-                     denseStrides(b, op.getInit()));
-  if (!p) return;
-  auto rhs = constantOf(op.getRhs());
   // A constant that is repeated over a batch axis of its own would be packed per batch; leave that
-  // to the unpacked form.
-  bool packed = rhs.has_value() && p->batch.empty();
+  // to the unpacked form, which reads it where it lies.
+  bool packed = constantOf(op.getRhs()).has_value();
+  auto problem = [&] {
+    return problemOf(op, b, packed, denseStrides(b, op.getLhs()), denseStrides(b, op.getRhs()),
+                     denseStrides(b, op.getInit()));
+  };
+  auto p = problem();
+  if (p && packed && !p->batch.empty()) packed = false, p = problem();
+  if (!p) return;
   OpFoldResult M = p->rows.back().extent, N = p->columns[0].extent;
   if (packed && !constantSize(N)) return;
   int64_t m = constantSize(M).value_or(-1), n = constantSize(N).value_or(64);
@@ -229,24 +278,43 @@ void gemmCandidates(KernelOp kernel, const Processor& processor, std::vector<Can
   double weightBytes = 4.0 * n * known(p->inner[0].extent, 256);
   double micros = std::max(flops / processor.gigaflops / 1e3, weightBytes / processor.l3Gbps / 1e3);
   Builder& ab = b;
-  SmallVector<NamedAttribute> parameters{ab.getNamedAttr("MR", ab.getI64IntegerAttr(t.MR)),
-                                         ab.getNamedAttr("NV", ab.getI64IntegerAttr(t.NV)),
-                                         ab.getNamedAttr("bytes", ab.getI64IntegerAttr(t.bytes)),
-                                         ab.getNamedAttr("rows", ab.getStringAttr(t.rows)),
-                                         ab.getNamedAttr("packed", ab.getBoolAttr(packed))};
-  std::string isa = processor.vectorBytes == 64   ? "avx512"
-                    : processor.vectorBytes == 32 ? "avx2"
-                                                  : "sse";
-  rows.push_back({fmt::format("gemm_{}f32_{}x{}_{}", packed ? "" : "unpacked_", t.MR, t.NR(), isa),
+  auto k = constantSize(p->inner[0].extent);
+  if (packed && p->batch.empty() && p->rows.size() == 1 && m >= 1 && m <= 4 && k &&
+      m * n * *k <= kMostOfSmall) {
+    const int64_t lanes = processor.vectorBytes / 4;
+    const int64_t most = (processor.vectorBytes == 64 ? 12 : 8) / m;
+    const int64_t NV = std::min(std::min<int64_t>(most, 8), (n + lanes - 1) / lanes);
+    auto number = [&](StringRef name, int64_t v) {
+      return ab.getNamedAttr(name, ab.getI64IntegerAttr(v));
+    };
+    rows.push_back(
+        {fmt::format("gemm_small_f32_{}x{}_{}", m, NV * lanes, isaName(processor)),
+         std::max(flops / (processor.gigaflops / 2), weightBytes / processor.l2Gbps) / 1e3,
+         ab.getDictionaryAttr({number("M", m), number("N", n), number("K", *k), number("NV", NV),
+                               number("bytes", processor.vectorBytes),
+                               ab.getNamedAttr("form", ab.getStringAttr("small"))})});
+  }
+  micros += 0.05; // to the first multiply-add
+  const bool prefetch =
+      prefetchPays(kernel) && (processor.prefetchesVectors || constantSize(M) != 1);
+  SmallVector<NamedAttribute> parameters{
+      ab.getNamedAttr("prefetch", ab.getBoolAttr(prefetch)),
+      ab.getNamedAttr("MR", ab.getI64IntegerAttr(t.MR)),
+      ab.getNamedAttr("NV", ab.getI64IntegerAttr(t.NV)),
+      ab.getNamedAttr("bytes", ab.getI64IntegerAttr(t.bytes)),
+      ab.getNamedAttr("rows", ab.getStringAttr(t.rows)),
+      ab.getNamedAttr("form", ab.getStringAttr(packed ? "packed" : "unpacked"))};
+  rows.push_back({fmt::format("gemm_{}f32_{}x{}_{}", packed ? "" : "unpacked_", t.MR, t.NR(),
+                              isaName(processor)),
                   micros, ab.getDictionaryAttr(parameters)});
 }
 
 std::optional<OpFoldResult> gemmWorkspace(KernelOp kernel, OpBuilder& b) {
   auto parameters = kernel.getChoiceAttr().getAs<DictionaryAttr>("parameters");
-  if (parameters.getAs<BoolAttr>("packed").getValue()) return std::nullopt;
+  if (formOf(kernel) != "unpacked") return std::nullopt;
   auto op = cast<ContractOp>(heavyOp(kernel));
-  auto p = problemOf(op, b, denseStrides(b, op.getLhs()), denseStrides(b, op.getRhs()),
-                     denseStrides(b, op.getInit()));
+  auto p = problemOf(op, b, /*packed=*/false, denseStrides(b, op.getLhs()),
+                     denseStrides(b, op.getRhs()), denseStrides(b, op.getInit()));
   int64_t NR = parameters.getAs<IntegerAttr>("NV").getInt() *
                parameters.getAs<IntegerAttr>("bytes").getInt() / 4;
   // linear in K
@@ -257,16 +325,18 @@ std::optional<OpFoldResult> gemmWorkspace(KernelOp kernel, OpBuilder& b) {
 FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf strides) {
   auto op = cast<ContractOp>(heavyOp(kernel));
   auto parameters = kernel.getChoiceAttr().getAs<DictionaryAttr>("parameters");
-  bool packed = parameters.getAs<BoolAttr>("packed").getValue();
+  const StringRef form = formOf(kernel);
+  const bool small = form == "small", packed = form == "packed" || small, oneDnn = form == "onednn";
   OpBuilder ob(kernel);
   Sizes rhsStrides = packed ? denseStrides(ob, op.getRhs()) : strides(op.getRhs());
-  auto p = problemOf(op, ob, strides(op.getLhs()), rhsStrides, strides(kernel.getResult(0)));
+  auto p =
+      problemOf(op, ob, packed, strides(op.getLhs()), rhsStrides, strides(kernel.getResult(0)));
   if (!p) return LoweredKernel();
   auto number = [&](StringRef name) { return parameters.getAs<IntegerAttr>(name).getInt(); };
-  int64_t NR = number("NV") * number("bytes") / 4;
 
   Value packedRhs; // a new constant, known to the program as one
   if (packed) {
+    int64_t NR = number("NV") * number("bytes") / 4;
     HostTensor rhs = *constantOf(op.getRhs());
     // Rows and columns of the matrix from the loops of the rhs, whatever their order there.
     SmallVector<int64_t> dense(rhs.dims.size(), 1), kStrides, kSizes, nStrides, nSizes;
@@ -310,20 +380,32 @@ FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf s
   KernelWriter writer(kernel, module, [&](Value v) {
     return v == packedRhs ? Sizes{ob.getIndexAttr(1)} : strides(v);
   });
-  TemplateCall call(writer, packed ? "gemm_f32" : "gemm_unpacked_f32",
-                    packed ? "GemmArgs" : "UnpackedArgs");
-  call.parameter("MR", number("MR"));
-  call.parameter("NV", number("NV"));
-  call.parameter("Bytes", number("bytes"));
-  if (packed)
+  TemplateCall call(writer,
+                    small    ? "gemm_small_f32"
+                    : packed ? "gemm_f32"
+                    : oneDnn ? "onednn_gemm_f32"
+                             : "gemm_unpacked_f32",
+                    packed   ? "GemmArgs"
+                    : oneDnn ? "OneDnnArgs"
+                             : "UnpackedArgs");
+  if (small)
+    for (const char* name : {"M", "N", "K"})
+      call.parameter(name, number(name));
+  else if (!oneDnn)
+    call.parameter("MR", number("MR"));
+  if (!oneDnn) {
+    call.parameter("NV", number("NV"));
+    call.parameter("Bytes", number("bytes"));
+  }
+  if (form == "packed")
     call.parameter("Rows", parameters.getAs<StringAttr>("rows").getValue());
-  else
+  else if (!small)
     call.parameter("Transposed", StringRef(constantSize(p->columns[0].b) == 1 ? "false" : "true"));
   const Axis &m = p->rows.back(), &n = p->columns[0], &k = p->inner[0];
   call.buffer("a", writer.place(op.getLhs()).buffer);
   call.buffer("b", writer.place(packed ? packedRhs : op.getRhs()).buffer);
   call.buffer("c", writer.result(0).buffer);
-  if (!packed) call.buffer("workspace", writer.workspace());
+  if (form == "unpacked") call.buffer("workspace", writer.workspace());
   call.size("lda", m.a);
   if (!packed) call.size("ldb", constantSize(n.b) == 1 ? k.b : n.b);
   call.size("ldc", m.c);
@@ -340,7 +422,8 @@ FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf s
     call.size(name + ".b", batch[i].b);
     call.size(name + ".c", batch[i].c);
   }
-  if (packed) call.size("prefetchBytes", 384 << 10);
+  if (form == "packed" && parameters.getAs<BoolAttr>("prefetch").getValue())
+    call.size("prefetchBytes", kPrefetchBytes);
   call.finish(kernel, op.getResult(), rowDims(op));
   return writer.finish();
 }

@@ -6,7 +6,9 @@
 
 namespace ortc::cpu {
 
-void gemmCandidates(KernelOp kernel, const Processor& processor, std::vector<Candidate>& rows);
+/// `oneDnn`: that library may be called.
+void gemmCandidates(KernelOp kernel, const Processor& processor, bool oneDnn,
+                    std::vector<Candidate>& rows);
 /// A null function when the places do not allow it after all (a view without dense rows).
 mlir::FailureOr<LoweredKernel> writeGemm(KernelOp kernel, mlir::ModuleOp module, StridesOf strides);
 std::optional<mlir::OpFoldResult> gemmWorkspace(KernelOp kernel, mlir::OpBuilder& b);

@@ -14,72 +14,145 @@ using namespace cpu;
 
 class CpuTarget final : public TargetInfo {
 public:
-  CpuTarget() : processor(*findProcessor("x86-64-v3")) {}
+  CpuTarget() : CpuTarget(*findProcessor("x86-64-v3")) {}
+  explicit CpuTarget(const Processor& processor) : processor(processor) {}
   std::string name() const override { return "cpu"; }
 
   bool setProcessors(llvm::ArrayRef<std::string> names, std::string& error) override {
-    if (names.empty()) return true;
-    auto p = findProcessor(names[0]);
-    if (!p) {
-      error = fmt::format("processor '{}' is not known; expected a name of LLVM's, as x86-64-v2, "
-                          "x86-64-v3, x86-64-v4, znver4, sapphirerapids, native",
-                          names[0]);
-      return false;
+    std::vector<Processor> processors;
+    for (const std::string& name : names) {
+      std::optional<Processor> p = findProcessor(name);
+      if (!p) {
+        error = fmt::format("processor '{}' is not known; expected a name of LLVM's, as x86-64-v2, "
+                            "x86-64-v3, x86-64-v4, znver4, sapphirerapids, native",
+                            name);
+        return false;
+      }
+      for (const Processor& other : processors)
+        if (other.features == p->features) {
+          error = fmt::format("processors '{}' and '{}' need the same instructions, so that a "
+                              "bundle with both would never take the second; leave one out",
+                              other.name, p->name);
+          return false;
+        }
+      processors.push_back(*p);
     }
-    if (names.size() > 1) {
-      error = "several processors in one bundle are not supported by this version; compile one "
-              "bundle for each";
-      return false;
-    }
-    processor = *p;
+    // What needs more comes first: the bundle takes the first that the machine can run.
+    llvm::sort(processors, [](const Processor& a, const Processor& b) {
+      return a.features.size() != b.features.size() ? a.features.size() > b.features.size()
+                                                    : a.features < b.features;
+    });
+    if (processors.size() == 1) processor = processors[0];
+    levelTargets.clear();
+    if (processors.size() > 1)
+      for (const Processor& p : processors)
+        levelTargets.push_back(std::make_unique<CpuTarget>(p));
     return true;
   }
+  bool allowLibraries(llvm::ArrayRef<std::string> names, std::string& error) override {
+    for (const std::string& name : names) {
+      if (name != "onednn") {
+        error = fmt::format("library '{}' is not known; expected onednn", name);
+        return false;
+      }
+      oneDnn = true;
+      for (auto& level : levelTargets)
+        level->oneDnn = true;
+    }
+    return true;
+  }
+  bool setStrict(bool on) override {
+    strict = on;
+    for (auto& level : levelTargets)
+      level->strict = on;
+    return true;
+  }
+  std::vector<const TargetInfo*> levels() const override {
+    std::vector<const TargetInfo*> r;
+    for (auto& level : levelTargets)
+      r.push_back(level.get());
+    return r;
+  }
+  std::string levelName() const override { return processor.name; }
   bool prefersChannelsLast() const override { return true; }
 
   std::vector<Candidate> candidates(KernelOp kernel) const override {
     std::vector<Candidate> rows;
-    gemmCandidates(kernel, processor, rows);
-    convCandidates(kernel, processor, rows);
+    gemmCandidates(kernel, processor, oneDnn, rows);
+    convCandidates(kernel, processor, !strict, rows);
     return rows;
   }
   double loopsCost(KernelOp kernel) const override { return cpu::loopsCost(kernel, processor); }
   Schedule schedule(KernelOp kernel) const override { return cpu::schedule(kernel, processor); }
   std::optional<mlir::OpFoldResult> workspace(KernelOp kernel, mlir::OpBuilder& b) const override {
     llvm::StringRef choice = chosen(kernel);
-    if (choice.starts_with("gemm_")) return gemmWorkspace(kernel, b);
-    if (choice.starts_with("conv_") || choice.starts_with("depthwise_"))
-      return convWorkspace(kernel, b);
+    if (isGemm(choice)) return gemmWorkspace(kernel, b);
+    if (isConv(choice)) return convWorkspace(kernel, b);
     return std::nullopt;
   }
   mlir::FailureOr<LoweredKernel> writeChoice(KernelOp kernel, mlir::ModuleOp module,
                                              StridesOf strides, Weights&) const override {
     llvm::StringRef choice = chosen(kernel);
-    if (choice.starts_with("gemm_")) return writeGemm(kernel, module, strides);
-    if (choice.starts_with("conv_") || choice.starts_with("depthwise_"))
-      return writeConv(kernel, module, strides);
+    if (isGemm(choice)) return writeGemm(kernel, module, strides);
+    if (isConv(choice)) return writeConv(kernel, module, strides);
     return LoweredKernel();
   }
 
   bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {
-    CxxBundleOptions options;
-    options.compileOptions = processor.flags;
-    for (const char* flag : {"-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
-                             "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-Wno-psabi"})
-      options.compileOptions.push_back(flag);
-    options.templateHeaders = [](llvm::StringRef callee) -> std::vector<std::string> {
-      if (callee == "gemm_f32") return {"cpu/kernels/gemm/gemm.h"};
-      if (callee == "gemm_unpacked_f32") return {"cpu/kernels/gemm/unpacked.h"};
-      if (callee == "conv_f32") return {"cpu/kernels/conv/conv.h"};
-      if (callee.starts_with("depthwise")) return {"cpu/kernels/depthwise/depthwise.h"};
-      return {};
-    };
+    CxxBundleOptions options = bundleOptions({program});
+    options.compileOptions.insert(options.compileOptions.begin(), processor.flags.begin(),
+                                  processor.flags.end());
     return writeCxxBundle(program, facts, request, *this, options, diagnostics);
+  }
+  bool emitLevels(llvm::ArrayRef<TargetProgram> programs, const BundleRequest& request,
+                  Diagnostics& diagnostics) const override {
+    std::vector<CxxLevel> levels;
+    std::vector<mlir::ModuleOp> modules;
+    for (auto [target, program] : llvm::zip(levelTargets, programs)) {
+      const Processor& p = target->processor;
+      levels.push_back({target.get(), p.flags, p.features, *program.module, &program.facts});
+      modules.push_back(*program.module);
+    }
+    return writeCxxLevels(levels, request, *this, bundleOptions(modules), diagnostics);
   }
 
 private:
   Processor processor;
+  std::vector<std::unique_ptr<CpuTarget>> levelTargets;
+  bool oneDnn = false; // may be called
+  bool strict =
+      false; // algorithms whose rounding is larger than that of the plain sum are left out
 
+  static CxxBundleOptions bundleOptions(llvm::ArrayRef<mlir::ModuleOp> programs) {
+    CxxBundleOptions options;
+    bool callsOneDnn = false;
+    for (mlir::ModuleOp program : programs)
+      program->walk(
+          [&](CallTemplateOp call) { callsOneDnn |= call.getCallee().starts_with("onednn_"); });
+    if (callsOneDnn) options.libraries = {{"oneDNN", "dnnl", "on Debian: libdnnl-dev"}};
+    options.compileOptions = {"-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
+                              "-fno-exceptions",   "-fno-rtti",       "-fvisibility=hidden",
+                              "-Wno-psabi"};
+    options.templateHeaders = [](llvm::StringRef callee) -> std::vector<std::string> {
+      if (callee == "gemm_f32") return {"cpu/kernels/gemm/gemm.h"};
+      if (callee == "gemm_small_f32") return {"cpu/kernels/gemm/small.h"};
+      if (callee == "onednn_gemm_f32") return {"cpu/kernels/onednn/onednn.h"};
+      if (callee == "gemm_unpacked_f32") return {"cpu/kernels/gemm/unpacked.h"};
+      if (callee == "conv_f32") return {"cpu/kernels/conv/conv.h"};
+      if (callee == "winograd_f32") return {"cpu/kernels/winograd/winograd.h"};
+      if (callee.starts_with("depthwise")) return {"cpu/kernels/depthwise/depthwise.h"};
+      return {};
+    };
+    return options;
+  }
+  static bool isGemm(llvm::StringRef choice) {
+    return choice.starts_with("gemm_") || choice.starts_with("onednn_gemm_");
+  }
+  static bool isConv(llvm::StringRef choice) {
+    return choice.starts_with("conv_") || choice.starts_with("depthwise_") ||
+           choice.starts_with("winograd");
+  }
   static llvm::StringRef chosen(KernelOp kernel) {
     auto choice = kernel.getChoiceAttr();
     return choice ? choice.getAs<mlir::StringAttr>("kernel").getValue() : "";

@@ -8,6 +8,7 @@
 #include "targets/cpu/kernels/TestSupport.h"
 #include "targets/cpu/kernels/gemm/gemm.h"
 #include "targets/cpu/kernels/gemm/pack.h"
+#include "targets/cpu/kernels/gemm/small.h"
 #include "targets/cpu/kernels/gemm/unpacked.h"
 
 using namespace ortc::cpu;
@@ -98,6 +99,39 @@ TEST_CASE("tiles") {
   checkTile<4, 3, 16>();
   checkTile<1, 8, 16>();
 #endif
+}
+
+// All sizes are part of the type; rows of A and C have room behind them.
+template <int M, int N, int K, int NV> void checkSmall() {
+  constexpr int Bytes = ORTC_VEC_BYTES, NR = NV * Bytes / 4, lda = K + 3, ldc = N + 2;
+  Guarded a(M * lda - 3), b(K * N), c(M * ldc - 2), bias(N), residual(M * N),
+      packed(packedGemmFloats(K, N, NR));
+  a.randomise(1), b.randomise(2), bias.randomise(3), residual.randomise(4), c.fill(77.0f);
+  packGemm(b.data(), K, N, N, 1, NR, packed.data());
+  gemm_small_f32<M, N, K, NV, Bytes>(GemmArgs{a.data(), lda, packed.data(), c.data(), ldc, M, N, K},
+                                     BiasAddRelu{bias.data(), residual.data(), N}, serial());
+  INFO("M=" << M << " N=" << N << " K=" << K << " NV=" << NV);
+  for (int m = 0; m < M; ++m) {
+    for (int n = 0; n < N; ++n) {
+      double sum = bias[n] + residual[m * N + n];
+      for (int k = 0; k < K; ++k)
+        sum += double(a[m * lda + k]) * b[k * N + n];
+      CHECK(c[m * ldc + n] == Approx(std::max(0.0, sum)).margin(1e-5));
+    }
+    for (int n = N; n < ldc && m + 1 < M; ++n)
+      REQUIRE(c[m * ldc + n] == 77.0f);
+  }
+}
+
+TEST_CASE("small products") {
+  checkSmall<1, 1, 1, 1>();
+  checkSmall<1, 8, 32, 1>();
+  checkSmall<1, 32, 16, 2>();
+  checkSmall<1, 64, 64, 4>();
+  checkSmall<1, 100, 17, 8>();
+  checkSmall<3, 37, 3, 2>();
+  checkSmall<4, 5, 2, 1>();
+  checkSmall<2, 130, 10, 3>();
 }
 
 template <int MR, int NV, int Bytes, bool Transposed>

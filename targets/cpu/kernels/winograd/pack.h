@@ -27,20 +27,31 @@ inline const double (*winogradG(int O))[3] {
 // From ONNX's [OC][IC][3][3] to [N * N][ceil(OC / NR)][IC][NR], N = O + 2, O = 2 or 4; zeros after
 // channel OC.
 inline void packWinograd(const float* w, int64_t OC, int64_t IC, int O, int NR, float* packed) {
+  constexpr int kMost = 64; // columns of a panel
   const double(*G)[3] = winogradG(O);
   const int N = O + 2;
-  const int64_t padded = (OC + NR - 1) / NR * NR;
-  for (int64_t n = 0; n < padded; ++n)
-    for (int64_t c = 0; c < IC; ++c)
+  const int64_t panels = (OC + NR - 1) / NR;
+  double g[3][3][kMost], half[6][3][kMost]; // of one input channel, for all columns of a panel
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t c = 0; c < IC; ++c) {
+      for (int lane = 0; lane < NR; ++lane) {
+        const int64_t n = panel * NR + lane;
+        for (int i = 0; i < 9; ++i)
+          g[i / 3][i % 3][lane] = n < OC ? double(w[(n * IC + c) * 9 + i]) : 0;
+      }
+      for (int i = 0; i < N; ++i)
+        for (int q = 0; q < 3; ++q)
+          for (int lane = 0; lane < NR; ++lane)
+            half[i][q][lane] =
+                G[i][0] * g[0][q][lane] + G[i][1] * g[1][q][lane] + G[i][2] * g[2][q][lane];
       for (int i = 0; i < N; ++i)
         for (int j = 0; j < N; ++j) {
-          double sum = 0;
-          if (n < OC)
-            for (int p = 0; p < 3; ++p)
-              for (int q = 0; q < 3; ++q)
-                sum += G[i][p] * G[j][q] * double(w[(n * IC + c) * 9 + p * 3 + q]);
-          packed[(((i * N + j) * (padded / NR) + n / NR) * IC + c) * NR + n % NR] = float(sum);
+          float* out = packed + (((i * N + j) * panels + panel) * IC + c) * NR;
+          for (int lane = 0; lane < NR; ++lane)
+            out[lane] = float(half[i][0][lane] * G[j][0] + half[i][1][lane] * G[j][1] +
+                              half[i][2][lane] * G[j][2]);
         }
+    }
 }
 
 } // namespace ortc::cpu

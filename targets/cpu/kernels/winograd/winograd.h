@@ -52,9 +52,12 @@ struct WinogradPlan {
   }
 };
 
+// Sizes that are 0 are not known: enough for all.
 inline int64_t winogradWorkspaceFloats(const WinogradArgs& a, int O) {
   const WinogradPlan plan(a, O);
-  return plan.inPitch + (O + 2) * (O + 2) * (plan.inStride + plan.outStride);
+  const bool known = a.images > 0 && a.height.out > 0 && a.width.out > 0;
+  const int64_t most = known ? plan.most : 2 * WinogradPlan::kTiles - 1;
+  return plan.inPitch + (O + 2) * (O + 2) * (most * (plan.inPitch + plan.outPitch) + 32);
 }
 
 // The one-dimensional transforms; each is applied to columns and then to rows.
