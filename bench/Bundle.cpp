@@ -71,7 +71,15 @@ std::string buildBundle(const BuildRequest& r) {
   for (const fs::path& p : stale)
     fs::remove(p);
   fs::remove_all(bundle + ".new");
-  const std::string project = r.folder + "/CMakeLists.txt";
+  writeBundleProject(r.folder);
+  shell(fmt::format("cmake -S {} -B {} -DCMAKE_BUILD_TYPE=Release && cmake --build {} -j",
+                    quoted(r.folder), quoted(r.folder + "/build"), quoted(r.folder + "/build")),
+        log);
+  return library;
+}
+
+void writeBundleProject(const std::string& folder) {
+  const std::string project = folder + "/CMakeLists.txt";
   const std::string text =
       "cmake_minimum_required(VERSION 3.16)\nproject(run CXX)\nadd_subdirectory(bundle)\n"
       "file(WRITE ${CMAKE_BINARY_DIR}/empty.cpp \"\")\nadd_library(model_run SHARED "
@@ -79,10 +87,6 @@ std::string buildBundle(const BuildRequest& r) {
       "target_link_libraries(model_run PRIVATE -Wl,--whole-archive model::model "
       "-Wl,--no-whole-archive)\n";
   if (readAll(project) != text) std::ofstream(project) << text;
-  shell(fmt::format("cmake -S {} -B {} -DCMAKE_BUILD_TYPE=Release && cmake --build {} -j",
-                    quoted(r.folder), quoted(r.folder + "/build"), quoted(r.folder + "/build")),
-        log);
-  return library;
 }
 
 CodeSize codeSize(const std::string& library) {
@@ -133,7 +137,7 @@ void* Bundle::allocate(size_t bytes) {
   return p;
 }
 
-void Bundle::bind(const std::vector<CaseValue>& values) {
+void Bundle::prepare(const std::vector<CaseValue>& values) {
   if (static_cast<int32_t>(values.size()) != model->num_inputs)
     throw std::runtime_error(
         fmt::format("the bundle has {} inputs, the data set {}", model->num_inputs, values.size()));
@@ -167,7 +171,6 @@ void Bundle::bind(const std::vector<CaseValue>& values) {
     if (!bytes) bytes = 1 << 20;
     out.push_back({allocate(bytes), dims.back().data(), bytes, io.rank, io.dtype, ORTC_HOST, 0});
   }
-  run();
 }
 
 std::vector<CaseValue> Bundle::outputs() const {

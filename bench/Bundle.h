@@ -18,6 +18,9 @@ struct BuildRequest {
 /// The shared library. Throws std::runtime_error with the output of the tool that failed.
 std::string buildBundle(const BuildRequest& request);
 
+/// A CMake project that makes the bundle in FOLDER/bundle a shared library, build/libmodel_run.so.
+void writeBundleProject(const std::string& folder);
+
 /// Bytes of .text and .rodata (and .eh_frame and the like not), without embedded weights.
 struct CodeSize {
   uint64_t text = 0, rodata = 0;
@@ -31,8 +34,13 @@ public:
   ~Bundle();
   Bundle(const Bundle&) = delete;
 
-  /// Fixes inputs and makes room for outputs; runs once.
-  void bind(const std::vector<CaseValue>& inputs);
+  /// Fixes inputs and makes room for outputs.
+  void prepare(const std::vector<CaseValue>& inputs);
+  /// Also runs once.
+  void bind(const std::vector<CaseValue>& inputs) {
+    prepare(inputs);
+    run();
+  }
   void run() {
     if (ortc_status s = model->run(context, in.data(), out.data())) fail(s);
   }

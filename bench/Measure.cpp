@@ -5,6 +5,11 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,11 +24,6 @@ double now(clockid_t clock) {
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) / 1e6;
 }
 
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v.size() % 2 ? v[v.size() / 2] : (v[v.size() / 2 - 1] + v[v.size() / 2]) / 2;
-}
-
 int64_t statusField(const char* name) {
   int64_t kilobytes = 0;
   if (FILE* f = fopen("/proc/self/status", "r")) {
@@ -36,6 +36,15 @@ int64_t statusField(const char* name) {
 }
 
 } // namespace
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v.size() % 2 ? v[v.size() / 2] : (v[v.size() / 2 - 1] + v[v.size() / 2]) / 2;
+}
+
+double threadMilliseconds() {
+  return now(CLOCK_THREAD_CPUTIME_ID);
+}
 
 Times timeInterleaved(const std::function<void()>& first, const std::function<void()>& second,
                       bool ownThread, double seconds) {
@@ -64,20 +73,16 @@ Times timeInterleaved(const std::function<void()>& first, const std::function<vo
   return {median(x), median(y), median(ratios), static_cast<int>(x.size())};
 }
 
-Peak peakOf(const std::function<void()>& work) {
+Answer inChild(const std::function<std::string()>& work) {
   int pipes[2];
-  if (pipe(pipes)) return {0, "no pipe"};
+  if (pipe(pipes)) return {"", "no pipe"};
   fflush(nullptr);
   pid_t child = fork();
   if (child == 0) {
     close(pipes[0]);
-    // A new count of the peak, from what the child has now.
-    if (FILE* f = fopen("/proc/self/clear_refs", "w")) fputs("5", f), fclose(f);
-    const int64_t before = statusField("VmRSS");
     std::string answer;
     try {
-      work();
-      answer = "+" + std::to_string(statusField("VmHWM") - before);
+      answer = "+" + work();
     } catch (const std::exception& e) {
       answer = std::string("-") + e.what();
     }
@@ -93,9 +98,65 @@ Peak peakOf(const std::function<void()>& work) {
   int status = 0;
   waitpid(child, &status, 0);
   if (answer.empty())
-    return {0, "the process ended without an answer (status " + std::to_string(status) + ")"};
-  if (answer[0] == '-') return {0, answer.substr(1)};
-  return {std::stoll(answer.substr(1)), ""};
+    return {"", "the process ended without an answer (status " + std::to_string(status) + ")"};
+  if (answer[0] == '-') return {"", answer.substr(1)};
+  return {answer.substr(1), ""};
+}
+
+Peak peakOf(const std::function<void()>& work) {
+  const Answer answer = inChild([&] {
+    // A new count of the peak, from what the child has now.
+    if (FILE* f = fopen("/proc/self/clear_refs", "w")) fputs("5", f), fclose(f);
+    const int64_t before = statusField("VmRSS");
+    work();
+    return std::to_string(statusField("VmHWM") - before);
+  });
+  return {answer.error.empty() ? std::stoll(answer.text) : 0, answer.error};
+}
+
+double cpuSecondsOf(const std::vector<std::string>& command, const std::string& log) {
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> argv;
+    for (const std::string& word : command)
+      argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    dup2(file, 1), dup2(file, 2);
+    execvp(argv[0], argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  if (status != 0) {
+    std::ifstream f(log);
+    std::string text{std::istreambuf_iterator<char>(f), {}};
+    throw std::runtime_error("failed: " + command[0] + ": " +
+                             text.substr(text.size() > 1000 ? text.size() - 1000 : 0));
+  }
+  auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::string processorText() {
+  std::ifstream f("/proc/cpuinfo");
+  std::string line, name, family, model;
+  int cores = 0;
+  while (std::getline(f, line)) {
+    const size_t colon = line.find(": ");
+    const std::string value = colon == std::string::npos ? "" : line.substr(colon + 2);
+    if (line.rfind("model name", 0) == 0)
+      name = value, ++cores;
+    else if (line.rfind("cpu family", 0) == 0)
+      family = value;
+    else if (line.rfind("model", 0) == 0)
+      model = value;
+  }
+  return name + " (family " + family + " model " + model + "), " + std::to_string(cores) + " cores";
 }
 
 } // namespace ortc::bench

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace ortc::bench {
 
@@ -25,5 +26,23 @@ struct Peak {
   std::string error;
 };
 Peak peakOf(const std::function<void()>& work);
+
+/// What `work` gives in a child process, so that it begins with nothing of what was done before,
+/// and the error text when it throws.
+struct Answer {
+  std::string text, error;
+};
+Answer inChild(const std::function<std::string()>& work);
+
+/// CPU time, user and system, of a command with all that it starts, in seconds. Throws
+/// std::runtime_error with the end of its output when it fails.
+double cpuSecondsOf(const std::vector<std::string>& command, const std::string& log);
+
+/// CPU time of the calling thread in ms.
+double threadMilliseconds();
+double median(std::vector<double> values);
+
+/// "AMD EPYC 9R14 (family 25 model 17), 2 cores".
+std::string processorText();
 
 } // namespace ortc::bench
