@@ -467,9 +467,10 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake ${{CMAKE_CURRENT_BIN
                     "install(FILES weights/{0}.bin DESTINATION ${{CMAKE_INSTALL_DATADIR}}/{0})\n",
                     n)
               : ""));
-  std::string config = fmt::format("@PACKAGE_INIT@\ninclude(CMakeFindDependencyMacro)\n{2}"
-                                   "{1}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
-                                   n, dependencies, hosted ? "find_dependency(Threads)\n" : "");
+  std::string config =
+      fmt::format("@PACKAGE_INIT@\n{1}{2}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
+                  n, hosted ? "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n" : "",
+                  dependencies);
   return write("CMakeLists.txt", text) && write(n + "Config.cmake.in", config);
 }
 

@@ -64,7 +64,29 @@ static std::optional<int64_t> constant(Value v) {
   return getConstantIntValue(v);
 }
 
+/// v, when the terms are (v / s) * s and v % s: an index that was split for a shape and is put
+/// together again for the same.
+static Value joined(Value scaled, Value rest) {
+  auto r = rest.getDefiningOp<arith::RemUIOp>();
+  auto m = scaled.getDefiningOp<arith::MulIOp>();
+  if (!r || !m) return {};
+  auto same = [](Value a, Value b) {
+    return a == b || (constant(a) && constant(a) == constant(b));
+  };
+  for (auto [quotient, s] :
+       {std::pair(m.getLhs(), m.getRhs()), std::pair(m.getRhs(), m.getLhs())})
+    if (auto q = quotient.getDefiningOp<arith::DivUIOp>();
+        q && q.getLhs() == r.getLhs() && same(q.getRhs(), r.getRhs()) && same(s, r.getRhs()))
+      return r.getLhs();
+  return {};
+}
+
 Value LoopEmitter::add(Value x, Value y) {
+  for (auto [p, q] : {std::pair(x, y), std::pair(y, x)}) {
+    if (Value whole = joined(p, q)) return whole;
+    if (auto inner = p.getDefiningOp<arith::AddIOp>())
+      if (Value whole = joined(inner.getRhs(), q)) return add(inner.getLhs(), whole);
+  }
   if (constant(x) == 0) return y;
   if (constant(y) == 0) return x;
   if (constant(x) && constant(y)) return index(*constant(x) + *constant(y));

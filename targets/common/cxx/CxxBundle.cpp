@@ -21,6 +21,7 @@ public:
         head(fmt::format("// ortc {}. Do not edit: regenerate with `{}`.\n", ORTC_VERSION,
                          escapeForComment(request.command))) {
     writer.hosted = options.hosted;
+    writer.libraries = options.libraries;
   }
 
   BundleWriter writer;
@@ -359,7 +360,6 @@ bool writeCxxBundle(ModuleOp module, const ProgramFacts& facts, const BundleRequ
                     Diagnostics& diagnostics) {
   CxxFiles files(request, options, diagnostics);
   BundleWriter& writer = files.writer;
-  writer.libraries = options.libraries;
   CxxProgram program(files, module, target, request.name, "src/");
   if (!writer.writeWeights(facts.weights) || !reported(program.write(), diagnostics)) return false;
   std::vector<std::string>& sources = program.sources;
@@ -517,7 +517,6 @@ bool writeCxxLevels(llvm::ArrayRef<CxxLevel> levels, const BundleRequest& reques
                     Diagnostics& diagnostics) {
   CxxFiles files(request, options, diagnostics);
   BundleWriter& writer = files.writer;
-  writer.libraries = options.libraries;
   BundleFacts io = codegen::readFacts(levels[0].module);
   if (!writer.writeWeights(levels.back().facts->weights)) return false;
   for (const CxxLevel& level : levels) {

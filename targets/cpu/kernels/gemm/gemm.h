@@ -145,17 +145,19 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
   const int64_t batches = g.outer.count * g.inner.count;
   const GemmSplit split(threads, 2.0 * double(g.M) * double(g.N) * double(g.K), batches,
                         blocks.count, panels);
-  const int64_t group =
-      panels * panelFloats * 4 <= kGemmSmallB ? rowGroup(blocks.count, MR, g.K, g.N) : blocks.count;
-  const int64_t prefetchLines = g.prefetchBytes ? (panelFloats * 4 / blocks.count + 63) / 64 : 0;
+  const int64_t group = blocks.count > 1 && panels * panelFloats * 4 <= kGemmSmallB
+                            ? rowGroup(blocks.count, MR, g.K, g.N)
+                            : blocks.count;
+  // A single row reads B as one stream, which many processors fetch ahead on their own: a tile for
+  // one row is for those that do not.
+  const int64_t prefetchLines = g.prefetchBytes && (g.M > 1 || MR == 1)
+                                    ? (panelFloats * 4 / blocks.count + 63) / 64
+                                    : 0;
 
-  parallel_for(threads, batches * split.rowTasks * split.panelTasks, [&](int64_t task) {
-    const int64_t panelTask = task % split.panelTasks;
-    const int64_t rowTask = task / split.panelTasks % split.rowTasks;
-    const int64_t batch = task / split.panelTasks / split.rowTasks;
-    const int64_t panelEnd = panels * (panelTask + 1) / split.panelTasks;
-    const int64_t blockEnd = blocks.count * (rowTask + 1) / split.rowTasks;
-    const int64_t inner = batch % g.inner.count, outer = batch / g.inner.count;
+  const auto compute = [&](int64_t batch, int64_t blockBegin, int64_t blockEnd, int64_t panelBegin,
+                           int64_t panelEnd) {
+    const int64_t outer = batch ? batch / g.inner.count : 0,
+                  inner = batch - outer * g.inner.count;
     const float* a = g.a + outer * g.outer.a + inner * g.inner.a;
     const float* b = g.b + outer * g.outer.b + inner * g.inner.b;
     float* c = g.c + outer * g.outer.c + inner * g.inner.c;
@@ -164,9 +166,9 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
         row[r] = a + (m + r) * g.lda;
     };
 
-    for (int64_t i0 = blocks.count * rowTask / split.rowTasks; i0 < blockEnd; i0 += group) {
+    for (int64_t i0 = blockBegin; i0 < blockEnd; i0 += group) {
       const int64_t i1 = i0 + group < blockEnd ? i0 + group : blockEnd;
-      for (int64_t p = panels * panelTask / split.panelTasks; p < panelEnd; ++p) {
+      for (int64_t p = panelBegin; p < panelEnd; ++p) {
         TileArgs tile;
         tile.b = b + p * panelFloats;
         tile.bStep = NR;
@@ -188,6 +190,17 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
         }
       }
     }
+  };
+
+  const int64_t tasks = batches * split.rowTasks * split.panelTasks;
+  // The way through divisions is longer than many a small product.
+  if (tasks == 1) return compute(0, 0, blocks.count, 0, panels);
+  parallel_for(threads, tasks, [&](int64_t task) {
+    const int64_t panelTask = task % split.panelTasks;
+    const int64_t rowTask = task / split.panelTasks % split.rowTasks;
+    compute(task / split.panelTasks / split.rowTasks, blocks.count * rowTask / split.rowTasks,
+            blocks.count * (rowTask + 1) / split.rowTasks, panels * panelTask / split.panelTasks,
+            panels * (panelTask + 1) / split.panelTasks);
   });
 }
 

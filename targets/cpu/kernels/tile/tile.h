@@ -46,6 +46,11 @@ struct TileArgs {
 // K is cut in chunks, so that prefetches are spread evenly and cost nothing in the inner loop.
 constexpr int64_t kTileChunk = 32;
 
+// Where b is longer than what an L1 cache holds, its lines are fetched into it so many steps of K
+// before they are used (measured on Intel: 5 % of a product; 8 to 16 steps are alike).
+constexpr int64_t kTileFar = 96 * 1024;
+constexpr int64_t kTileAhead = 12;
+
 // An epilogue of many instructions says `static constexpr bool heavy = true`: it is then
 // instantiated once in a loop over the tile in memory, and not once per register of the tile.
 template <class Epilogue, class = void> constexpr bool isHeavy = false;
@@ -89,16 +94,23 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
   const int64_t chunks = t.taps * ((t.k + kTileChunk - 1) / kTileChunk);
   int64_t lines = t.prefetchLines;
   const int64_t linesPerChunk = lines ? (lines + chunks - 1) / chunks : 0;
+  const int64_t farAhead = kTileAhead * bStep;
+  const bool far = MR >= 4 && t.taps * t.k * NV * Bytes > kTileFar;
   for (int64_t tap = 0; tap < t.taps; ++tap, rows += MR) {
     const float* row[MR];
 #pragma GCC unroll 32
     for (int r = 0; r < MR; ++r)
       row[r] = rows[r] + t.rowOffset;
-    const auto step = [&](int64_t k, int chain) __attribute__((always_inline)) {
+    const auto step = [&](int64_t k, int chain, auto isFar) __attribute__((always_inline)) {
       V w[NV];
 #pragma GCC unroll 16
       for (int j = 0; j < NV; ++j)
         w[j] = load<V>(b + j * lanes);
+      if constexpr (isFar.value) {
+#pragma GCC unroll 16
+        for (int line = 0; line < NV * Bytes / 64; ++line)
+          __builtin_prefetch(b + farAhead + line * 16, 0, 3);
+      }
       b += bStep;
 #pragma GCC unroll 32
       for (int r = 0; r < MR; ++r) {
@@ -113,14 +125,20 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
         ortc_rt::prefetch(ahead);
       const int64_t end = k0 + kTileChunk < t.k ? k0 + kTileChunk : t.k;
       int64_t k = k0;
+      const auto run = [&](auto isFar) __attribute__((always_inline)) {
 #pragma GCC unroll 1
-      for (; k + chains <= end; k += chains)
+        for (; k + chains <= end; k += chains)
 #pragma GCC unroll 4
-        for (int chain = 0; chain < chains; ++chain)
-          step(k + chain, chain);
-      if constexpr (chains > 1)
-        for (; k < end; ++k)
-          step(k, 0);
+          for (int chain = 0; chain < chains; ++chain)
+            step(k + chain, chain, isFar);
+        if constexpr (chains > 1)
+          for (; k < end; ++k)
+            step(k, 0, isFar);
+      };
+      if (MR >= 4 && far)
+        run(Constant<MR >= 4>{});
+      else
+        run(Constant<0>{});
     }
   }
 #pragma GCC unroll 4
