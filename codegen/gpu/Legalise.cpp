@@ -114,7 +114,19 @@ private:
 
   LogicalResult fail(Operation* op, const Twine& why) {
     hasFailed = true;
-    return op->emitError() << "cannot lower '" << op->getName() << "' for this device: " << why;
+    // Constants are shared by nodes: the one that uses it first is named.
+    Operation* at = op->hasTrait<OpTrait::ConstantLike>() && !op->use_empty() ? firstUser(op) : op;
+    return at->emitError() << "cannot lower '" << op->getName() << "' for this device: " << why;
+  }
+
+  static Operation* firstUser(Operation* op) {
+    Operation* first = nullptr;
+    op->getParentOfType<func::FuncOp>().walk<WalkOrder::PreOrder>([&](Operation* o) {
+      if (!llvm::is_contained(o->getOperands(), op->getResult(0))) return WalkResult::advance();
+      first = o;
+      return WalkResult::interrupt();
+    });
+    return first;
   }
 
   void collectAccesses() {
@@ -290,11 +302,7 @@ private:
       return success();
     }
     if (v > INT32_MAX || v < INT32_MIN) {
-      // "As far as there is" is as good with 32 bits; any other large number is not.
-      bool bounds = llvm::all_of(op->getUsers(), [](Operation* u) {
-        return isa<arith::MinSIOp, arith::MaxSIOp, arith::CmpIOp, arith::SelectOp>(u);
-      });
-      if (!bounds) return fail(op, "integers have 32 bits there, and this is " + Twine(v));
+      if (!isOnlyBound(op)) return fail(op, "integers have 32 bits there, and this is " + Twine(v));
       v = v < 0 ? INT32_MIN : INT32_MAX;
     }
     Type t = type.isIndex() ? type : Type(b.getI32Type());
@@ -649,6 +657,17 @@ private:
 };
 
 } // namespace
+
+bool isOnlyBound(Value number) {
+  return llvm::all_of(number.getUses(), [](OpOperand& use) {
+    Operation* user = use.getOwner();
+    if (isa<arith::MinSIOp, arith::MaxSIOp, arith::CmpIOp, arith::SelectOp, scf::YieldOp>(user))
+      return true;
+    auto loop = dyn_cast<scf::ForOp>(user);
+    BlockArgument carried = loop ? loop.getTiedLoopRegionIterArg(&use) : BlockArgument();
+    return carried && isOnlyBound(carried);
+  });
+}
 
 FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
   module.getContext()->loadDialect<mlir::gpu::GPUDialect>();

@@ -76,4 +76,8 @@ private:
   llvm::DenseMap<mlir::Operation*, llvm::SmallVector<int64_t>> weightBuffers;
 };
 
+/// Is a number beyond 32 bits only "as far as there is", the start of a minimum or a limit to
+/// compare with? Then the end of 32 bits says the same.
+bool isOnlyBound(mlir::Value number);
+
 } // namespace ortc::codegen::gpu

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/Legalise.h"
 #include "codegen/gpu/Math.h"
 #include "codegen/spirv/Legalise.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -84,11 +85,7 @@ Value ScalarLegaliser::constant(arith::ConstantOp op) {
     return b.create<arith::ConstantOp>(op.getLoc(), b.getBoolAttr(!i.getValue().isZero()));
   int64_t v = i.getValue().getSExtValue();
   if (type.isIndex() && (v > INT32_MAX || v < INT32_MIN)) {
-    // "As far as there is" is as good with 32 bits; any other large size is not.
-    bool bounds = llvm::all_of(op->getUsers(), [](Operation* u) {
-      return isa<arith::MinSIOp, arith::MaxSIOp, arith::CmpIOp, arith::SelectOp>(u);
-    });
-    if (!bounds) return fail(op, "sizes have 32 bits there, and this is " + Twine(v));
+    if (!gpu::isOnlyBound(op)) return fail(op, "sizes have 32 bits there, and this is " + Twine(v));
     v = v < 0 ? INT32_MIN : INT32_MAX;
   }
   return number(op.getLoc(), to, v);

@@ -6,7 +6,7 @@
 // CHECK-DAG: = 3.4028234663852886e+38
 // CHECK-DAG: = -3.4028234663852886e+38
 // CHECK-DAG: = 1.1754944e-38
-// CHECK-DAG: = o_bits(0x7F800000u)
+// CHECK-DAG: = o_bits(0x7f800000u)
 // CHECK-DAG: = o_bits(0x00000001u)
 module {
 func.func private @fill(%y: memref<?xf32> {ortc.name = "y"}) attributes {ortc.kernel} {
