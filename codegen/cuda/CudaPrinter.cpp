@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/common/CProgram.h"
 #include "codegen/common/Provenance.h"
+#include "codegen/common/TemplateCall.h"
+#include "codegen/cuda/CudaEpilogue.h"
 #include "codegen/cuda/PrintCuda.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,8 +15,12 @@ namespace {
 /// Threads of a block where the kernel does not say.
 constexpr int64_t kBlock = 256;
 
+/// Blocks of a launch along x, and along y and z (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability").
+constexpr int64_t kMostBlocks = 2147483647, kMostBlocksAcross = 65535;
+
 struct Shape {
-  enum Kind { Serial, Threads, Blocks } kind = Serial;
+  enum Kind { Serial, Threads, Rows, Blocks } kind = Serial;
   scf::ParallelOp parallel;
   SmallVector<int64_t> block = {1, 1, 1};
 };
@@ -25,6 +31,8 @@ Shape shapeOf(func::FuncOp kernel) {
     if (p->getParentOp() == kernel)
       s.kind = Shape::Threads, s.parallel = p, s.block = {kBlock, 1, 1};
   });
+  if (auto threads = kernel->getAttrOfType<IntegerAttr>("ortc.row_threads"))
+    s.kind = Shape::Rows, s.block = {threads.getInt(), 1, 1};
   if (auto block = kernel->getAttrOfType<DenseI64ArrayAttr>("ortc.block")) {
     if (s.kind == Shape::Serial) s.kind = Shape::Blocks;
     s.block.assign(block.asArrayRef().begin(), block.asArrayRef().end());
@@ -35,18 +43,20 @@ Shape shapeOf(func::FuncOp kernel) {
 
 class KernelPrinter : public CPrinter {
 public:
-  KernelPrinter(func::FuncOp kernel, llvm::raw_ostream& body)
+  KernelPrinter(func::FuncOp kernel, Needs& needs, llvm::raw_ostream& body)
       : CPrinter(Language::Cuda, body), kernel(kernel), signature(analyzeSignature(kernel)),
-        shape(shapeOf(kernel)) {
+        shape(shapeOf(kernel)), needs(needs) {
     if (auto bits = kernel->getAttrOfType<IntegerAttr>("ortc.index_bits"))
       index32 = bits.getInt() == 32;
   }
+
+  std::string prelude; ///< text that must stand before the kernel: structs of epilogues
 
   LogicalResult printBody() {
     bindParameters(kernel, signature);
     analyze(kernel.getBody());
     w.indent = 1;
-    if (shape.kind == Shape::Threads)
+    if (shape.kind == Shape::Threads || shape.kind == Shape::Rows)
       for (Operation& op : kernel.getBody().front())
         if (&op != shape.parallel && mayWrite(&op) && !isa<func::ReturnOp>(op))
           (void)unsupported(&op, "all threads would do this; only the parallel loop may write");
@@ -74,6 +84,9 @@ public:
     case Shape::Serial: s += "one thread"; break;
     case Shape::Threads:
       s += "a thread per iteration, blocks of " + std::to_string(shape.block[0]);
+      break;
+    case Shape::Rows:
+      s += "a block of " + std::to_string(shape.block[0]) + " threads per iteration";
       break;
     case Shape::Blocks:
       s += "blocks of " + std::to_string(shape.block[0]) + " x " + std::to_string(shape.block[1]) +
@@ -136,9 +149,15 @@ protected:
              matchPattern(op.getStep()[d], m_One());
     };
     bool single = n == 1 && isPlain(0);
-    std::string index = single ? ivNames[0] : names.fresh("thread");
-    std::string first = index32 ? "int(thread_index())" : "thread_index()",
-                stride = index32 ? "int(thread_count())" : "thread_count()";
+    std::string index =
+        single ? ivNames[0] : names.fresh(shape.kind == Shape::Rows ? "row" : "thread");
+    bool rows = shape.kind == Shape::Rows;
+    std::string first = rows      ? "blockIdx.x"
+                        : index32 ? "int(thread_index())"
+                                  : "thread_index()",
+                stride = rows      ? "gridDim.x"
+                         : index32 ? "int(thread_count())"
+                                   : "thread_count()";
     w.open("for (" + indexName() + " " + index + " = " + first + "; " +
            binary("<", {index}, total).text + "; " + index + " += " + stride + ") {");
     std::string rest = index;
@@ -180,6 +199,18 @@ protected:
         .Case([&](gpu::BarrierOp) -> std::optional<LogicalResult> {
           return w.line("__syncthreads();"), success();
         })
+        .Case([&](CallTemplateOp call) -> std::optional<LogicalResult> {
+          return printCallTemplate(call);
+        })
+        .Case([&](gpu::AllReduceOp reduce) -> std::optional<LogicalResult> {
+          StringRef function = reduceFunction(reduce);
+          if (function.empty() || shape.kind != Shape::Rows)
+            return unsupported(op, "this reduction over a block");
+          // Never inside of an expression: all threads have to come here.
+          std::string name = freshName(reduce.getResult(), "whole");
+          w.line(constDecl(reduce.getType(), name, call(function, {text(reduce.getValue())}).text));
+          return bind(reduce.getResult(), {name}), success();
+        })
         .Case([&](gpu::ShuffleOp s) -> std::optional<LogicalResult> {
           APInt width;
           if (s.getMode() != gpu::ShuffleMode::XOR ||
@@ -209,14 +240,79 @@ private:
   func::FuncOp kernel;
   KernelSignature signature;
   Shape shape;
+  Needs& needs;
   bool index32 = false;
+
+  static StringRef reduceFunction(gpu::AllReduceOp reduce) {
+    if (!reduce.getOp()) return "";
+    switch (*reduce.getOp()) {
+    case gpu::AllReduceOperation::ADD: return "block_sum";
+    case gpu::AllReduceOperation::MUL: return "block_product";
+    case gpu::AllReduceOperation::MAXIMUMF:
+    case gpu::AllReduceOperation::MAXSI: return "block_maximum";
+    case gpu::AllReduceOperation::MINIMUMF:
+    case gpu::AllReduceOperation::MINSI: return "block_minimum";
+    default: return "";
+    }
+  }
+
+  /// The name of the epilogue's struct, which is written before the first kernel that needs it.
+  std::string epilogueStruct(CallTemplateOp call, const EpilogueText& epilogue) {
+    std::string text;
+    for (auto& [declaration, init] : epilogue.fields)
+      text += "  " + declaration + ";\n";
+    auto parameter = [&](StringRef type, StringRef n) {
+      return (type + " " + (mentions(epilogue.body, n) ? n.str() : "/*" + n.str() + "*/")).str();
+    };
+    text += "  ORTC_DEV float operator()(" + parameter("float", "acc") + ", " +
+            parameter("int64_t", "m") + ", " + parameter("int64_t", "n") + ") const {\n" +
+            epilogue.body + "  }\n};\n\n";
+    std::string& name = needs.epilogues[text];
+    if (!name.empty()) return name;
+    const std::string wish = epilogueName(call.getEpilogue());
+    std::string candidate = wish;
+    auto taken = [&](const std::string& n) {
+      return llvm::any_of(needs.epilogues, [&](auto& e) { return e.second == n; });
+    };
+    for (unsigned i = 2; taken(candidate); ++i)
+      candidate = wish + std::to_string(i);
+    name = candidate;
+    prelude += "struct " + name + " {\n" + text;
+    return name;
+  }
+
+  LogicalResult printCallTemplate(CallTemplateOp call) {
+    FailureOr<EpilogueText> epilogue =
+        printEpilogue(call, [&](Value v) { return expr(v); }, [&](Value v) { return layoutOf(v); });
+    const std::string callee = templateCallee(call);
+    if (mlir::failed(epilogue) || callee.empty()) return unsupported(call);
+    std::string args = names.fresh("args");
+    w.line(argsTypeOf(call) + " " + args + ";");
+    unsigned k = 0;
+    auto field = [&] {
+      return args + "." + cast<StringAttr>(call.getArgNames()[k++]).str() + " = ";
+    };
+    for (Value v : call.getBuffers()) {
+      const Layout& l = layoutOf(v);
+      w.line(field() + address(l, l.offset) + ";");
+    }
+    for (Value v : call.getSizes())
+      w.line(field() + text(v) + ";");
+    SmallVector<std::string> inits;
+    for (auto& [declaration, init] : epilogue->fields)
+      inits.push_back(init);
+    w.line(callee + "(" + args + ", " + epilogueStruct(call, *epilogue) + "{" +
+           llvm::join(inits, ", ") + "});");
+    needs.templates.insert(call.getCallee().str());
+    return success();
+  }
 };
 
 class ProgramPrinter : public CProgramPrinter {
 public:
   ProgramPrinter(func::FuncOp program, llvm::raw_ostream& os)
       : CProgramPrinter(Language::Cuda, program, os) {}
-  bool usesBlocksFor = false;
+  bool usesBlocksFor = false, usesGridOf = false;
 
 protected:
   std::string bufferPointer(BufferOp op, const Expr& at, const std::string& element) override {
@@ -250,6 +346,15 @@ protected:
     return CProgramPrinter::printSpecial(op);
   }
 
+  /// At least one block and no more than a launch can have; kernels loop over the rest.
+  std::string gridExtent(const Expr& blocks, int64_t most) {
+    int64_t n;
+    if (!StringRef(blocks.text).getAsInteger(10, n))
+      return std::to_string(std::clamp<int64_t>(n, 1, most));
+    usesGridOf = true;
+    return "grid_of(" + blocks.text + ", " + std::to_string(most) + ")";
+  }
+
   LogicalResult printLaunch(LaunchOp op) override {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getKernelAttr());
     if (!kernel) return unsupported(op, "there is no kernel of this name");
@@ -267,11 +372,14 @@ protected:
         usesBlocksFor = true,
         grid = "blocks_for(" + total.text +
                (shape.block[0] == kBlock ? "" : ", " + std::to_string(shape.block[0])) + ")";
+    } else if (shape.kind == Shape::Rows) {
+      grid = gridExtent(launchCount(op, kernel, shape.parallel), kMostBlocks);
     } else if (shape.kind == Shape::Blocks) {
-      SmallVector<Expr> blocks = launchGrid(op, kernel);
       SmallVector<std::string> parts;
-      for (const Expr& e : blocks)
-        parts.push_back(e.isInteger ? e.text : "unsigned(" + e.text + ")");
+      for (auto [d, e] : llvm::enumerate(launchGrid(op, kernel)))
+        parts.push_back(gridExtent(e, d == 0 ? kMostBlocks : kMostBlocksAcross));
+      while (parts.size() > 1 && parts.back() == "1")
+        parts.pop_back();
       grid = llvm::join(parts, ", ");
     }
     auto dim3 = [](ArrayRef<int64_t> b) {
@@ -289,11 +397,12 @@ protected:
 
 } // namespace
 
-LogicalResult printKernel(func::FuncOp kernel, llvm::raw_ostream& os) {
+LogicalResult printKernel(func::FuncOp kernel, llvm::raw_ostream& os, Needs& needs) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  KernelPrinter printer(kernel, bodyStream);
+  KernelPrinter printer(kernel, needs, bodyStream);
   LogicalResult r = printer.printBody();
+  os << printer.prelude;
   Writer w(os);
   printProvenance(kernel, w);
   w.comment(printer.launchComment(), 9);
@@ -305,7 +414,8 @@ LogicalResult printKernel(func::FuncOp kernel, llvm::raw_ostream& os) {
 LogicalResult printKernelDeclaration(func::FuncOp kernel, llvm::raw_ostream& os) {
   std::string nothing, all;
   llvm::raw_string_ostream unused(nothing);
-  KernelPrinter printer(kernel, unused);
+  Needs ignored;
+  KernelPrinter printer(kernel, ignored, unused);
   for (const KernelParam& p : analyzeSignature(kernel).params)
     all += p.name + " ";
   printer.printHead(os, all, ";");
@@ -324,6 +434,11 @@ LogicalResult printProgram(func::FuncOp program, llvm::raw_ostream& os, const Op
           "static unsigned blocks_for(int64_t elements, int64_t block = 256) {\n"
           "  const int64_t blocks = (elements + block - 1) / block;\n"
           "  return static_cast<unsigned>(blocks < 1 ? 1 : blocks > 1048576 ? 1048576 : blocks);\n"
+          "}\n\n";
+  if (printer.usesGridOf)
+    os << "// Blocks along one side of a grid: at least one, no more than a launch can have.\n"
+          "static unsigned grid_of(int64_t blocks, int64_t most) {\n"
+          "  return static_cast<unsigned>(blocks < 1 ? 1 : blocks > most ? most : blocks);\n"
           "}\n\n";
   Writer w(os);
   auto parameter = [&](StringRef type, StringRef name) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA GPUs: CUDA C++ that nvcc compiles for four generations and as PTX for what comes after
-// them. Every kernel is one launch, one thread per element of its result.
+// them. Every kernel is one launch: a tile of kernels/ for products and convolutions that are worth
+// it, else one thread per element or a block per row (Schedules.h).
 #include "codegen/bundle/Bundle.h"
 #include "codegen/cuda/PrintCuda.h"
 #include "compiler/support/Names.h"
+#include "targets/cuda/Conv.h"
+#include "targets/cuda/Gemm.h"
+#include "targets/cuda/Schedules.h"
 
 using namespace mlir;
 
@@ -12,6 +16,12 @@ namespace {
 
 /// Capabilities that machine code is made for, and the PTX of the last one.
 constexpr int kArchs[] = {75, 80, 90, 100};
+
+/// The header of a catalogue template, below targets/cuda; all stand on kernels/tile/tile.cuh.
+std::string templateHeader(llvm::StringRef callee) {
+  std::string family = callee.split('_').first.str();
+  return fmt::format("kernels/{0}/{0}.cuh", family);
+}
 
 class CudaBundle {
 public:
@@ -28,11 +38,17 @@ public:
                                      "runtime/rt/cuda_context.cpp"};
     for (const char* s : {"arena", "context", "pool", "tensors", "weights"})
       sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
-    for (const char* f :
-         {"cuda_context.h", "cuda_context.cpp", "ortc_cuda.cuh", "ops.cuh", "narrow.cuh"})
+    for (const char* f : {"cuda_context.h", "cuda_context.cpp", "ortc_cuda.cuh", "ops.cuh",
+                          "rows.cuh", "narrow.cuh"})
       if (!writer.copyResource(fmt::format("targets/cuda/host/{}", f),
                                fmt::format("runtime/rt/{}", f)))
         return false;
+    std::set<std::string> headers;
+    for (const std::string& callee : needs.templates)
+      headers.insert(templateHeader(callee));
+    if (!headers.empty()) headers.insert("kernels/tile/tile.cuh");
+    for (const std::string& h : headers)
+      if (!writer.copyResource("targets/cuda/" + h, h)) return false;
     return writer.writeHeaders(io, "cuda") && writeCMake() &&
            writer.writeManifest(io, facts, module, target, sources, {});
   }
@@ -44,6 +60,7 @@ private:
   const TargetInfo& target;
   codegen::BundleWriter writer;
   codegen::BundleFacts io;
+  codegen::cuda::Needs needs;
 
   bool writeMain() {
     const std::string& n = request.name;
@@ -51,9 +68,12 @@ private:
     llvm::raw_string_ostream os(body), as(arena);
     for (auto f : module.getOps<func::FuncOp>()) {
       if (!f->hasAttr("ortc.kernel")) continue;
-      if (failed(codegen::cuda::printKernel(f, os))) return false;
+      if (failed(codegen::cuda::printKernel(f, os, needs))) return false;
       os << "\n";
     }
+    std::string includes;
+    for (const std::string& callee : needs.templates)
+      includes += fmt::format("#include \"{}\"\n", templateHeader(callee));
     auto run = module.lookupSymbol<func::FuncOp>("run");
     codegen::cuda::Options options;
     options.contextType = n + "_context";
@@ -96,7 +116,7 @@ private:
 #include "{n}/{n}.h"
 
 #include "cuda_context.h"
-
+{includes}
 {weights}namespace {{
 
 using namespace ortc_rt;
@@ -170,8 +190,9 @@ const ortc_model* {n}_model(void) {{
 }} // extern "C"
 )",
         fmt::arg("version", ORTC_VERSION), fmt::arg("command", escapeForComment(request.command)),
-        fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("archs", archs),
-        fmt::arg("numArchs", std::size(kArchs)), fmt::arg("ptx", kArchs[std::size(kArchs) - 1]),
+        fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("includes", includes),
+        fmt::arg("archs", archs), fmt::arg("numArchs", std::size(kArchs)),
+        fmt::arg("ptx", kArchs[std::size(kArchs) - 1]),
         fmt::arg("numIo", std::max<size_t>(1, io.inputs.size() + io.outputs.size())),
         fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())), fmt::arg("body", body),
         fmt::arg("arena", arena), fmt::arg("program", program),
@@ -212,7 +233,7 @@ set_target_properties({n} PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_STANDARD 
   CUDA_ARCHITECTURES "{archs}")
 target_include_directories({n}
   PUBLIC $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/include> $<INSTALL_INTERFACE:include>
-  PRIVATE runtime runtime/rt)
+  PRIVATE ${{CMAKE_CURRENT_SOURCE_DIR}} runtime runtime/rt)
 target_compile_options({n} PRIVATE
   $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-fvisibility=hidden -Xcompiler=-Wa,-I${{CMAKE_CURRENT_SOURCE_DIR}}>
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility=hidden -fno-exceptions -fno-rtti>)
@@ -244,7 +265,23 @@ class CudaTarget final : public TargetInfo {
 public:
   std::string name() const override { return "cuda"; }
   int64_t alignment() const override { return 256; }
-  Schedule schedule(KernelOp) const override { return {/*parallelLoops=*/-1, /*vectorLanes=*/0}; }
+  bool prefersChannelsLast() const override { return true; }
+
+  std::vector<Candidate> candidates(KernelOp kernel) const override {
+    std::vector<Candidate> rows;
+    cuda::gemmCandidates(kernel, device, rows);
+    cuda::convCandidates(kernel, device, rows);
+    return rows;
+  }
+  double loopsCost(KernelOp kernel) const override { return cuda::loopsCost(kernel, device); }
+  Schedule schedule(KernelOp kernel) const override { return cuda::schedule(kernel); }
+  FailureOr<LoweredKernel> writeChoice(KernelOp kernel, ModuleOp module, StridesOf strides,
+                                       Weights&) const override {
+    StringRef choice = kernel.getChoiceAttr().getAs<StringAttr>("kernel").getValue();
+    if (choice.starts_with("gemm_")) return cuda::writeGemm(kernel, module, strides);
+    if (choice.starts_with("conv_")) return cuda::writeConv(kernel, module, strides);
+    return LoweredKernel();
+  }
   bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {
     bool ok = CudaBundle(program, facts, request, *this, diagnostics).write();
@@ -252,6 +289,9 @@ public:
       diagnostics.error("", "an operation could not be printed; this is a fault of ortc");
     return ok;
   }
+
+private:
+  cuda::Device device;
 };
 
 [[maybe_unused]] const bool registered = registerTarget(
