@@ -20,7 +20,7 @@ constexpr int64_t kBlock = 256;
 constexpr int64_t kMostBlocks = 2147483647, kMostBlocksAcross = 65535;
 
 struct Shape {
-  enum Kind { Serial, Threads, Rows, Blocks } kind = Serial;
+  enum Kind { Serial, Threads, Rows, Blocks, Template } kind = Serial;
   scf::ParallelOp parallel;
   SmallVector<int64_t> block = {1, 1, 1};
 };
@@ -38,7 +38,31 @@ Shape shapeOf(func::FuncOp kernel) {
     s.block.assign(block.asArrayRef().begin(), block.asArrayRef().end());
     s.block.resize(3, 1);
   }
+  kernel.walk([&](CallTemplateOp) { s.kind = Shape::Template; });
   return s;
+}
+
+/// Blocks along one side of a grid: at least one and no more than a launch can have; kernels loop
+/// over the rest.
+std::string gridExtent(const Expr& blocks, int64_t most) {
+  int64_t n;
+  if (!StringRef(blocks.text).getAsInteger(10, n))
+    return std::to_string(std::clamp<int64_t>(n, 1, most));
+  return "grid_of(" + blocks.text + ", " + std::to_string(most) + ")";
+}
+std::string gridText(ArrayRef<Expr> blocks) {
+  SmallVector<std::string> parts;
+  for (auto [d, e] : llvm::enumerate(blocks))
+    parts.push_back(gridExtent(e, d == 0 ? kMostBlocks : kMostBlocksAcross));
+  while (parts.size() > 1 && parts.back() == "1")
+    parts.pop_back();
+  return llvm::join(parts, ", ");
+}
+std::string dim3Text(ArrayRef<int64_t> b) {
+  std::string s = std::to_string(b[0]);
+  if (b[1] != 1 || b[2] != 1) s += ", " + std::to_string(b[1]);
+  if (b[2] != 1) s += ", " + std::to_string(b[2]);
+  return "dim3(" + s + ")";
 }
 
 class KernelPrinter : public CPrinter {
@@ -53,6 +77,7 @@ public:
   std::string prelude; ///< text that must stand before the kernel: structs of epilogues
 
   LogicalResult printBody() {
+    names.reserve("stream");
     bindParameters(kernel, signature);
     analyze(kernel.getBody());
     w.indent = 1;
@@ -65,10 +90,16 @@ public:
 
   void printHead(llvm::raw_ostream& os, StringRef body, StringRef end) {
     Writer head(os);
+    SmallVector<std::string> parameters = parameterList(kernel, signature, body);
+    if (shape.kind == Shape::Template) { // a function of the host
+      parameters.insert(parameters.begin(), "cudaStream_t stream");
+      head.line("static cudaError_t " + kernelName(kernel) + "(" + llvm::join(parameters, ", ") +
+                ")" + end.str());
+      return;
+    }
     int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
     head.line("static __global__ void __launch_bounds__(" + std::to_string(threads) + ") " +
-              kernelName(kernel) + "(" + llvm::join(parameterList(kernel, signature, body), ", ") +
-              ")" + end.str());
+              kernelName(kernel) + "(" + llvm::join(parameters, ", ") + ")" + end.str());
   }
 
   /// The line of the provenance comment that CUDA adds.
@@ -87,6 +118,9 @@ public:
       break;
     case Shape::Rows:
       s += "a block of " + std::to_string(shape.block[0]) + " threads per iteration";
+      break;
+    case Shape::Template:
+      s += "blocks of " + std::to_string(shape.block[0]) + " threads, a tile each";
       break;
     case Shape::Blocks:
       s += "blocks of " + std::to_string(shape.block[0]) + " x " + std::to_string(shape.block[1]) +
@@ -281,7 +315,11 @@ private:
     return name;
   }
 
+  /// The kernel is the template: what is written is the function of the host that launches it.
   LogicalResult printCallTemplate(CallTemplateOp call) {
+    for (Operation& op : kernel.getBody().front())
+      if (isa<memref::LoadOp>(op) || (op.getNumRegions() && &op != call.getOperation()))
+        return unsupported(&op, "beside a kernel template");
     FailureOr<EpilogueText> epilogue =
         printEpilogue(call, [&](Value v) { return expr(v); }, [&](Value v) { return layoutOf(v); });
     const std::string callee = templateCallee(call);
@@ -301,7 +339,15 @@ private:
     SmallVector<std::string> inits;
     for (auto& [declaration, init] : epilogue->fields)
       inits.push_back(init);
-    w.line(callee + "(" + args + ", " + epilogueStruct(call, *epilogue) + "{" +
+    SmallVector<Expr> indices;
+    for (BlockArgument a : kernel.getArguments())
+      if (a.getType().isIndex()) indices.push_back(expr(a));
+    const std::string name = epilogueStruct(call, *epilogue);
+    // The callee with the type of its epilogue as its last argument.
+    std::string instance = callee.back() == '>' ? callee.substr(0, callee.size() - 1) + ", " + name
+                                                : callee + "<" + name;
+    w.line("return ORTC_LAUNCH((" + instance + ">), dim3(" + gridText(gridOf(kernel, indices)) +
+           "), " + dim3Text(shape.block) + ", 0, stream, " + args + ", " + name + "{" +
            llvm::join(inits, ", ") + "});");
     needs.templates.insert(call.getCallee().str());
     return success();
@@ -312,7 +358,7 @@ class ProgramPrinter : public CProgramPrinter {
 public:
   ProgramPrinter(func::FuncOp program, llvm::raw_ostream& os)
       : CProgramPrinter(Language::Cuda, program, os) {}
-  bool usesBlocksFor = false, usesGridOf = false;
+  bool usesBlocksFor = false;
 
 protected:
   std::string bufferPointer(BufferOp op, const Expr& at, const std::string& element) override {
@@ -346,15 +392,6 @@ protected:
     return CProgramPrinter::printSpecial(op);
   }
 
-  /// At least one block and no more than a launch can have; kernels loop over the rest.
-  std::string gridExtent(const Expr& blocks, int64_t most) {
-    int64_t n;
-    if (!StringRef(blocks.text).getAsInteger(10, n))
-      return std::to_string(std::clamp<int64_t>(n, 1, most));
-    usesGridOf = true;
-    return "grid_of(" + blocks.text + ", " + std::to_string(most) + ")";
-  }
-
   LogicalResult printLaunch(LaunchOp op) override {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getKernelAttr());
     if (!kernel) return unsupported(op, "there is no kernel of this name");
@@ -375,20 +412,15 @@ protected:
     } else if (shape.kind == Shape::Rows) {
       grid = gridExtent(launchCount(op, kernel, shape.parallel), kMostBlocks);
     } else if (shape.kind == Shape::Blocks) {
-      SmallVector<std::string> parts;
-      for (auto [d, e] : llvm::enumerate(launchGrid(op, kernel)))
-        parts.push_back(gridExtent(e, d == 0 ? kMostBlocks : kMostBlocksAcross));
-      while (parts.size() > 1 && parts.back() == "1")
-        parts.pop_back();
-      grid = llvm::join(parts, ", ");
+      grid = gridText(launchGrid(op, kernel));
     }
-    auto dim3 = [](ArrayRef<int64_t> b) {
-      std::string s = std::to_string(b[0]);
-      if (b[1] != 1 || b[2] != 1) s += ", " + std::to_string(b[1]);
-      if (b[2] != 1) s += ", " + std::to_string(b[2]);
-      return "dim3(" + s + ")";
-    };
-    std::string call = "ORTC_LAUNCH(" + name + ", dim3(" + grid + "), " + dim3(shape.block) +
+    if (shape.kind == Shape::Template) {
+      args.insert(args.begin(), "stream");
+      w.line("ORTC_CUDA_TRY(context, \"" + name + "\", " + name + "(" + llvm::join(args, ", ") +
+             "));");
+      return success();
+    }
+    std::string call = "ORTC_LAUNCH(" + name + ", dim3(" + grid + "), " + dim3Text(shape.block) +
                        ", 0, stream" + (args.empty() ? "" : ", ") + llvm::join(args, ", ") + ")";
     w.line("ORTC_CUDA_TRY(context, \"" + name + "\", " + call + ");");
     return success();
@@ -435,11 +467,6 @@ LogicalResult printProgram(func::FuncOp program, llvm::raw_ostream& os, const Op
           "  const int64_t blocks = (elements + block - 1) / block;\n"
           "  return static_cast<unsigned>(blocks < 1 ? 1 : blocks > 1048576 ? 1048576 : blocks);\n"
           "}\n\n";
-  if (printer.usesGridOf)
-    os << "// Blocks along one side of a grid: at least one, no more than a launch can have.\n"
-          "static unsigned grid_of(int64_t blocks, int64_t most) {\n"
-          "  return static_cast<unsigned>(blocks < 1 ? 1 : blocks > most ? most : blocks);\n"
-          "}\n\n";
   Writer w(os);
   auto parameter = [&](StringRef type, StringRef name) {
     return (type + (mentions(body, name) ? name.str() : "/*" + name.str() + "*/")).str();
@@ -456,6 +483,13 @@ LogicalResult printArenaBytes(func::FuncOp program, llvm::raw_ostream& os) {
   llvm::raw_string_ostream bodyStream(body);
   return ProgramPrinter(program, bodyStream)
       .printArenaBytes(program->getParentOfType<ModuleOp>(), os);
+}
+
+LogicalResult printComputedBytes(func::FuncOp program, llvm::raw_ostream& os, bool& any) {
+  std::string body;
+  llvm::raw_string_ostream bodyStream(body);
+  return ProgramPrinter(program, bodyStream)
+      .printComputedBytes(program->getParentOfType<ModuleOp>(), os, any);
 }
 
 } // namespace ortc::codegen::cuda

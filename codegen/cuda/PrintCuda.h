@@ -26,7 +26,9 @@ struct Needs {
 ///   memref.alloca in workgroup memory: the kernel is a block program. Its function has
 ///     `ortc.block` (array<i64: x, y, z>) and `ortc.grid` (an affine map per dimension, in the
 ///     kernel's index arguments); no more of it than CUDA allows is launched, so the kernel loops.
-///     Its body may be a call of a catalogue template (ortc.call_template).
+///   ortc.call_template: a kernel of the catalogue. Written is a function of the host that launches
+///   it,
+///     with the same two attributes.
 ///   neither: one thread.
 /// An attribute ortc.index_bits = 32 : i64 of the kernel computes indices in int.
 
@@ -40,5 +42,8 @@ mlir::LogicalResult printKernelDeclaration(mlir::func::FuncOp kernel, llvm::raw_
 mlir::LogicalResult printProgram(mlir::func::FuncOp program, llvm::raw_ostream& os,
                                  const Options& options = {});
 mlir::LogicalResult printArenaBytes(mlir::func::FuncOp program, llvm::raw_ostream& os);
+/// As CProgramPrinter has it.
+mlir::LogicalResult printComputedBytes(mlir::func::FuncOp program, llvm::raw_ostream& os,
+                                       bool& any);
 
 } // namespace ortc::codegen::cuda

@@ -229,8 +229,8 @@ private:
       Value result = whole->getResult(0);
       Operation* last = whole;
       if (!isNeutral) {
-        last =
-            b.create(loc, combiner.op->getName().getIdentifier(), {init, result}, {partial.getType()});
+        last = b.create(loc, combiner.op->getName().getIdentifier(), {init, result},
+                        {partial.getType()});
         result = last->getResult(0);
       }
       partial.replaceUsesWithIf(result, [&](OpOperand& use) {

@@ -10,6 +10,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "llvm/ADT/ScopeExit.h"
+
 using namespace mlir;
 
 namespace ortc {
@@ -20,7 +22,10 @@ using namespace opdef;
 /// How often the rest of a graph may be copied into the branches of an If, counted in nodes.
 constexpr uint64_t kCopiedNodesBudget = 200000;
 
-struct ImportFailure {}; // already reported
+/// Already reported. `byNode`: a definition found something wrong with its node.
+struct ImportFailure {
+  bool byNode = false;
+};
 
 class Importer final : public GraphImporter {
 public:
@@ -48,6 +53,31 @@ public:
       scopes.back()[info.name] = t;
     addInitializers(graph);
     return importFrom(graph, graph.nodes, 0);
+  }
+
+  std::optional<std::vector<Tensor>> importBranch(const Graph& graph) override {
+    if (options.shapes.empty()) return importSubgraph(graph, {});
+    Diagnostics kept;
+    Diagnostics* outer = std::exchange(reports, &kept);
+    kept.setFile(outer->file());
+    const size_t depth = scopes.size();
+    auto restore = llvm::make_scope_exit([&] {
+      reports = outer;
+      scopes.resize(depth);
+    });
+    auto forward = [&] {
+      for (const Diagnostic& d : kept.all())
+        outer->report(d);
+    };
+    try {
+      std::vector<Tensor> results = importSubgraph(graph, {});
+      forward();
+      return results;
+    } catch (ImportFailure& failure) {
+      if (failure.byNode) return std::nullopt;
+      forward();
+      throw;
+    }
   }
 
   Value simplify(Value built) override { return simplifyBuilt(b, built); }
@@ -446,7 +476,7 @@ private:
     d.message = e.message;
     d.lines = e.lines;
     reports->report(std::move(d));
-    throw ImportFailure();
+    throw ImportFailure{/*byNode=*/true};
   }
 
   void importNode(const Node& node) {

@@ -125,6 +125,10 @@ public:
   /// graph are visible.
   virtual std::vector<Tensor> importSubgraph(const Graph& graph,
                                              llvm::ArrayRef<Tensor> arguments) = 0;
+  /// One branch of several. Nothing, when one of its nodes cannot have the sizes that --shape
+  /// fixes: then a run takes another branch. All else that is wrong is an error as in
+  /// importSubgraph.
+  virtual std::optional<std::vector<Tensor>> importBranch(const Graph& graph) = 0;
   /// A simpler value for what was just built: constants folded, small integer tensors made scalar.
   virtual mlir::Value simplify(mlir::Value built) = 0;
 };

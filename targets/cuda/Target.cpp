@@ -77,7 +77,10 @@ private:
     auto run = module.lookupSymbol<func::FuncOp>("run");
     codegen::cuda::Options options;
     options.contextType = n + "_context";
-    if (failed(codegen::cuda::printArenaBytes(run, as))) return false;
+    bool computedOutputs = false;
+    if (failed(codegen::cuda::printArenaBytes(run, as)) ||
+        failed(codegen::cuda::printComputedBytes(run, as, computedOutputs)))
+      return false;
     std::string program;
     llvm::raw_string_ostream ps(program);
     if (failed(codegen::cuda::printProgram(run, ps, options))) return false;
@@ -120,6 +123,7 @@ private:
 {weights}namespace {{
 
 using namespace ortc_rt;
+ORTC_USE_FUNCTIONS;
 
 const int archs[] = {{{archs}}};
 const cuda_build build = {{archs, {numArchs}, {ptx}}};
@@ -168,7 +172,9 @@ ortc_status {n}_run_async(ortc_context* context, const ortc_tensor* inputs, ortc
   return c.run_device(inputs, outputs, c.dims, stream, arena_bytes, [&](cudaStream_t s) {{ return run(c, outputs, c.dims, s); }});
 }}
 
-uint64_t {n}_output_bound(int32_t index, const int64_t* sizes) {{ return output_bytes(*{n}_model(), index, sizes); }}
+uint64_t {n}_output_bound(int32_t index, const int64_t* sizes) {{
+{computed}  return output_bytes(*{n}_model(), index, sizes);
+}}
 
 const char* {n}_error(const ortc_context* context) {{
   return context ? context_cast<{n}_context>(context)->message : "no context: out of memory";
@@ -197,6 +203,9 @@ const ortc_model* {n}_model(void) {{
         fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())), fmt::arg("body", body),
         fmt::arg("arena", arena), fmt::arg("program", program),
         fmt::arg("tables", writer.ioTables(io)), fmt::arg("open", open),
+        fmt::arg("computed", computedOutputs ? "  if (const uint64_t bytes = sizes ? "
+                                               "computed_bytes(index, sizes) : 0) return bytes;\n"
+                                             : ""),
         fmt::arg("reserveNow", io.dims.empty()
                                    ? "  if (const ortc_status s = "
                                      "c->reserve_cuda(arena_bytes(c->dims), c->dims)) return s;\n"

@@ -1,5 +1,5 @@
 // RUN: ortc-translate %s --to=cuda | %FileCheck %s
-// A catalogue kernel: its arguments by name, the epilogue as a struct of one output, and its grid.
+// A catalogue kernel: a function of the host that launches it, with its arguments by name and the epilogue as a struct.
 
 // CHECK:      struct AddAddRelu {
 // CHECK-NEXT:   const float* bias;
@@ -8,8 +8,8 @@
 // CHECK-NEXT:     return maximum(acc + bias[n] + residual[m * 128 + n], 0.0f);
 // CHECK-NEXT:   }
 // CHECK-NEXT: };
-// CHECK:      // launch   blocks of 256 x 1 x 1 threads
-// CHECK-NEXT: static __global__ void __launch_bounds__(256) fc1(const float* a, const float* w, const float* bias,
+// CHECK:      // launch   blocks of 256 threads, a tile each
+// CHECK-NEXT: static cudaError_t fc1(cudaStream_t stream, const float* a, const float* w, const float* bias,
 // CHECK-NEXT:     const float* residual, float* y, int64_t batch) {
 // CHECK-NEXT:   GemmArgs args;
 // CHECK-NEXT:   args.a = a;
@@ -17,12 +17,14 @@
 // CHECK-NEXT:   args.c = y;
 // CHECK-NEXT:   args.M = batch;
 // CHECK-NEXT:   args.N = 128;
-// CHECK-NEXT:   gemm_f32<Tile<64, 64, 16, 4, 4>, Along::K>(args, AddAddRelu{bias, residual});
+// CHECK-NEXT:   return ORTC_LAUNCH((gemm_f32<Tile<64, 64, 16, 4, 4>, Along::K, AddAddRelu>),
+// CHECK-NEXT:       dim3(grid_of((batch + 63) / 64, 2147483647), 2), dim3(256), 0, stream, args,
+// CHECK-NEXT:       AddAddRelu{bias, residual});
 // CHECK-NEXT: }
-#epilogue = [affine_map<()[b] -> (b ceildiv 64)>, affine_map<()[b] -> (2)>, affine_map<()[b] -> (1)>]
+#grid = [affine_map<()[b] -> (b ceildiv 64)>, affine_map<()[b] -> (2)>, affine_map<()[b] -> (1)>]
 func.func private @fc1(%a: memref<?xf32> {ortc.name = "a"}, %w: memref<?xf32> {ortc.name = "w"}, %bias: memref<?xf32> {ortc.name = "bias"},
     %res: memref<?xf32> {ortc.name = "residual"}, %y: memref<?xf32> {ortc.name = "y"}, %batch: index {ortc.name = "batch"})
-    attributes {ortc.kernel, ortc.block = array<i64: 256, 1, 1>, ortc.grid = #epilogue} {
+    attributes {ortc.kernel, ortc.block = array<i64: 256, 1, 1>, ortc.grid = #grid} {
   %c128 = arith.constant 128 : index
   %zero = arith.constant 0.0 : f32
   ortc.call_template "gemm_f32" {Tile = "Tile<64, 64, 16, 4, 4>", A = "Along::K"}
@@ -41,7 +43,7 @@ func.func private @fc1(%a: memref<?xf32> {ortc.name = "a"}, %w: memref<?xf32> {o
   return
 }
 
-// CHECK: ORTC_LAUNCH(fc1, dim3(grid_of((n + 63) / 64, 2147483647), 2), dim3(256), 0, stream
+// CHECK: ORTC_CUDA_TRY(context, "fc1", fc1(stream, x, x, x, x, y, n));
 func.func @run() attributes {ortc.program} {
   %n = ortc.dim "n" in [1, 100000]
   %x = ortc.buffer "x" in "input" : memref<?xf32>

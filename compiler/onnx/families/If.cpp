@@ -77,9 +77,31 @@ ORTC_ONNX_OP("If", since(1, 11, 13, 16, 19, 21, 23, 24, 25)) {
     known = decided(condition);
   }
   if (known) return take(n.graph.importSubgraph(*known ? then : otherwise, {}));
-  take(buildIf(
-      n.b, n.loc, condition, [&] { return n.graph.importSubgraph(then, {}); },
-      [&] { return n.graph.importSubgraph(otherwise, {}); }));
+  struct CannotRun {
+    bool isThen;
+  };
+  auto branch = [&](bool isThen) {
+    return [&, isThen]() -> std::vector<Tensor> {
+      std::optional<std::vector<Tensor>> results = n.graph.importBranch(isThen ? then : otherwise);
+      if (!results) throw CannotRun{isThen};
+      return *results;
+    };
+  };
+  try {
+    take(buildIf(n.b, n.loc, condition, branch(true), branch(false)));
+  } catch (CannotRun& bad) {
+    // With these sizes a run can only take the other one, which it checks.
+    Value other =
+        bad.isThen
+            ? n.b.create<arith::XOrIOp>(n.loc, condition,
+                                        n.b.create<arith::ConstantOp>(n.loc, n.b.getBoolAttr(true)))
+            : condition;
+    n.b.create<CheckOp>(n.loc, other, "RUN_ERROR",
+                        fmt::format("{}: its {} branch cannot have the sizes that this was "
+                                    "compiled for",
+                                    n.node.describe(), bad.isThen ? "first" : "second"));
+    take(n.graph.importSubgraph(bad.isThen ? otherwise : then, {}));
+  }
 }
 
 } // namespace ortc::opdef

@@ -142,6 +142,12 @@ inline cudaError_t launch_kernel(void (*kernel)(P...), dim3 grid, dim3 block, si
 
 #endif
 
+// Blocks along one side of a grid: at least one, no more than a launch can have; kernels loop over
+// the rest.
+inline unsigned grid_of(int64_t blocks, int64_t most) {
+  return static_cast<unsigned>(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
 #if defined(ORTC_CUEMU) || defined(__CUDACC__)
 // This thread among all of the launch, and how many there are: for (i = thread_index(); i < n; i +=
 // thread_count())

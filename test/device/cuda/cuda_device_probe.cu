@@ -273,8 +273,9 @@ void checkProducts() {
 __global__ void rowTotals(float* f, int64_t* i) {
   const float x = static_cast<float>(threadIdx.x + 1);
   const float sum = block_sum(x), most = block_maximum(x), least = block_minimum(x);
-  const float product =
-      block_product(threadIdx.x % 7 == 0 ? 0.5f : threadIdx.x % 7 == 1 ? 2.0f : 1.0f);
+  const float product = block_product(threadIdx.x % 7 == 0   ? 0.5f
+                                      : threadIdx.x % 7 == 1 ? 2.0f
+                                                             : 1.0f);
   const int64_t whole = block_sum(static_cast<int64_t>(threadIdx.x) << 33);
   if (threadIdx.x != 23) return; // any of them: all have the same
   f[0] = sum, f[1] = most, f[2] = least, f[3] = product;

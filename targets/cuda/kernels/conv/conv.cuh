@@ -5,7 +5,8 @@
 // pixels, its k runs over taps and the input channels of each, and what a tap outside of the image
 // would read is zero.
 //
-//   conv_f32<Tile<BM, BN, BK, TM, TN>>(args, epilogue)
+//   ORTC_LAUNCH((conv_f32<Tile<BM, BN, BK, TM, TN>, Epilogue>), grid, block, 0, stream, args,
+//               epilogue)
 //
 // The grid is (ceil(pixels / BM), ceil(OC / BN), groups), pixels counted over all images; less of
 // it in y and z is made up by loops. The epilogue's m is the pixel, n the channel over all groups.
@@ -103,7 +104,8 @@ struct ConvSource {
 };
 
 template <class T, class Epilogue>
-ORTC_DEV void conv_f32(const ConvArgs& conv, const Epilogue& epilogue) {
+__global__ void __launch_bounds__(T::threads)
+    conv_f32(const ConvArgs conv, const Epilogue epilogue) {
   const int64_t m0 = static_cast<int64_t>(blockIdx.x) * T::BM;
   if (m0 >= conv.pixels) return;
   const int K = conv.depth.kernel * conv.height.kernel * conv.width.kernel * conv.IC;

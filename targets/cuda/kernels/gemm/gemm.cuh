@@ -2,7 +2,8 @@
 //
 // Matrix product in f32, batched, with operands in any layout:
 //
-//   gemm_f32<Tile<BM, BN, BK, TM, TN>, AlongA, AlongB>(args, epilogue)
+//   ORTC_LAUNCH((gemm_f32<Tile<BM, BN, BK, TM, TN>, AlongA, AlongB, Epilogue>), grid, block, 0,
+//               stream, args, epilogue)
 //
 //   C[m][n] = epilogue(sum over k of A[m][k] * B[k][n], m, n)
 //
@@ -35,7 +36,7 @@ struct GemmArgs {
 
 // The epilogue's m counts over all batches: (outer * inner.count + inner) * M + row.
 template <class T, Along A, Along B, class Epilogue>
-ORTC_DEV void gemm_f32(const GemmArgs& g, const Epilogue& epilogue) {
+__global__ void __launch_bounds__(T::threads) gemm_f32(const GemmArgs g, const Epilogue epilogue) {
   const int64_t m0 = static_cast<int64_t>(blockIdx.x) * T::BM;
   const int64_t batches = g.outer.count * g.inner.count;
   if (m0 >= g.M) return;

@@ -51,15 +51,6 @@ struct ScaleAdd {
   }
 };
 
-template <class T, Along A, Along B>
-__global__ void __launch_bounds__(T::threads) gemmKernel(GemmArgs args, ScaleAdd epilogue) {
-  gemm_f32<T, A, B>(args, epilogue);
-}
-template <class T>
-__global__ void __launch_bounds__(T::threads) convKernel(ConvArgs args, ScaleAdd epilogue) {
-  conv_f32<T>(args, epilogue);
-}
-
 unsigned blocks(int64_t n, int tile) {
   return static_cast<unsigned>((n + tile - 1) / tile);
 }
@@ -72,10 +63,10 @@ template <class T> void launchGemm(const GemmProblem& p, const GemmArgs& g, cons
     check(ORTC_LAUNCH(kernel, grid, dim3(T::threads), 0, nullptr, g, e));
   };
   const bool aAlongK = p.aK == 1 || p.aRow != 1, bAlongK = p.bK == 1;
-  if (aAlongK && bAlongK) launch(gemmKernel<T, Along::K, Along::K>);
-  if (aAlongK && !bAlongK) launch(gemmKernel<T, Along::K, Along::Lines>);
-  if (!aAlongK && bAlongK) launch(gemmKernel<T, Along::Lines, Along::K>);
-  if (!aAlongK && !bAlongK) launch(gemmKernel<T, Along::Lines, Along::Lines>);
+  if (aAlongK && bAlongK) launch(gemm_f32<T, Along::K, Along::K, ScaleAdd>);
+  if (aAlongK && !bAlongK) launch(gemm_f32<T, Along::K, Along::Lines, ScaleAdd>);
+  if (!aAlongK && bAlongK) launch(gemm_f32<T, Along::Lines, Along::K, ScaleAdd>);
+  if (!aAlongK && !bAlongK) launch(gemm_f32<T, Along::Lines, Along::Lines, ScaleAdd>);
 }
 
 ConvAxis axis(const ConvAxisProblem& a) {
@@ -137,7 +128,7 @@ std::vector<float> runConv(const ConvProblem& p, int tile) {
     using T = Tile<BM, BN, BK, TM, TN>;                                                            \
     const dim3 grid(blocks(v.pixels, BM), p.shortGrid ? 1 : blocks(p.OC, BN),                      \
                     p.shortGrid ? 1 : static_cast<unsigned>(p.groups));                            \
-    check(ORTC_LAUNCH(convKernel<T>, grid, dim3(T::threads), 0, nullptr, v, e));                   \
+    check(ORTC_LAUNCH((conv_f32<T, ScaleAdd>), grid, dim3(T::threads), 0, nullptr, v, e));         \
   }
 #include "../tiles.inc"
 #undef ORTC_CUDA_TILE
