@@ -120,7 +120,8 @@ private:
 
 #include "cuda_context.h"
 {includes}
-{weights}namespace {{
+{weights}namespace {n}_bundle {{
+namespace {{
 
 using namespace ortc_rt;
 ORTC_USE_FUNCTIONS;
@@ -194,6 +195,7 @@ const ortc_model* {n}_model(void) {{
 }}
 
 }} // extern "C"
+}} // namespace {n}_bundle
 )",
         fmt::arg("version", ORTC_VERSION), fmt::arg("command", escapeForComment(request.command)),
         fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("includes", includes),

@@ -7,8 +7,8 @@
 // CHECK-NEXT:   for (int64_t i = blockIdx.x; i < rows; i += gridDim.x) {
 // CHECK-NEXT:     const int64_t thread = int64_t(threadIdx.x);
 // CHECK-NEXT:     float total = 0.0f;
-// CHECK-NEXT:     for (int64_t k = thread; k < cols; k += 64) {
-// CHECK-NEXT:       total += x[i * cols + k];
+// CHECK-NEXT:     for (int64_t j = thread; j < cols; j += 64) {
+// CHECK-NEXT:       total += x[i * cols + j];
 // CHECK-NEXT:     }
 // CHECK-NEXT:     const float row_sum = block_sum(total);
 // CHECK-NEXT:     if (thread == 0) {

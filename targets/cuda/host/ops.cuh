@@ -335,7 +335,8 @@ template <class To, class T> ORTC_HD To cast(T x) {
 } // namespace ortc_rt
 
 // For text that is not in this namespace: C's and CUDA's libraries have these names, too, and with
-// `using namespace` alone a call would be ambiguous.
+// `using namespace` alone a call would be ambiguous. Inside of a namespace that has a name, since
+// CUDA's headers, of which some come last, must not see it.
 #define ORTC_USE_FUNCTIONS                                                                         \
   using ::ortc_rt::abs, ::ortc_rt::acos, ::ortc_rt::acosh, ::ortc_rt::asin, ::ortc_rt::asinh,      \
       ::ortc_rt::atan, ::ortc_rt::atan2, ::ortc_rt::atanh, ::ortc_rt::cbrt, ::ortc_rt::ceil,       \
