@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/common/CProgram.h"
+#include "compiler/ir/Sizes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -70,6 +71,72 @@ LogicalResult CProgramPrinter::printArenaBytes(ModuleOp module, llvm::raw_ostrea
   os << "static uint64_t arena_bytes(const int64_t* " << (dims.empty() ? "/*dims*/" : "dims")
      << ") {\n"
      << dims << body << "  return uint64_t(" << result << ");\n}\n";
+  return success(!hasFailed);
+}
+
+LogicalResult CProgramPrinter::printComputedBytes(ModuleOp module, llvm::raw_ostream& os,
+                                                  bool& any) {
+  any = false;
+  auto outputs = module->getAttrOfType<ArrayAttr>("ortc.outputs");
+  DenseMap<int64_t, OutputDimsOp> dimsOf;
+  program.walk([&](OutputDimsOp op) { dimsOf[op.getNumber()] = op; });
+  // Known when a run begins: arithmetic on dims at the start of the program.
+  std::function<bool(Value, SetVector<Operation*>&)> follows = [&](Value v,
+                                                                   SetVector<Operation*>& slice) {
+    Operation* op = v.getDefiningOp();
+    if (!op || op->getBlock() != &program.getBody().front() || op->getNumRegions() ||
+        !isMemoryEffectFree(op))
+      return false;
+    for (Value operand : op->getOperands())
+      if (!follows(operand, slice)) return false;
+    slice.insert(op);
+    return true;
+  };
+  names.reserve("dims");
+  names.reserve("output");
+  w.indent = 1;
+  bindDims();
+  analyze(program.getBody());
+  std::vector<std::pair<int64_t, OutputDimsOp>> computed;
+  SetVector<Operation*> needed;
+  for (int64_t i = 0; i < static_cast<int64_t>(outputs ? outputs.size() : 0); ++i) {
+    auto dims = cast<DictionaryAttr>(outputs[i]).getAs<ArrayAttr>("dims");
+    if (!dims || !llvm::any_of(dims, [](Attribute d) { return isa<UnitAttr>(d); })) continue;
+    OutputDimsOp op = dimsOf.lookup(i);
+    if (!op)
+      return program.emitError() << "output " << i << " is nothing that this target can hold";
+    computed.push_back({i, op});
+    for (Value v : op.getSizes()) {
+      SetVector<Operation*> slice;
+      if (follows(v, slice)) needed.insert(slice.begin(), slice.end());
+    }
+  }
+  if (computed.empty()) return success();
+  any = true;
+  for (Operation& o : program.getBody().front())
+    if (needed.contains(&o) && ::mlir::failed(printOp(&o))) hasFailed = true;
+  for (auto& [i, op] : computed) {
+    Expr bytes = integer(op.getElementBytes());
+    for (Value v : op.getSizes()) {
+      SetVector<Operation*> slice;
+      int64_t most = indexRange(v).second;
+      if (follows(v, slice))
+        bytes = product(bytes, expr(v));
+      else if (most <= (int64_t(1) << 40))
+        bytes = product(bytes, integer(most));
+      else
+        return op.emitError() << "the size of output " << i
+                              << " depends on data and has no bound, which this target needs";
+    }
+    w.line("if (output == " + std::to_string(i) + ") return uint64_t(" + bytes.text + ");");
+  }
+  w.line("return 0;");
+  std::string body = dynamic_cast<llvm::raw_string_ostream&>(w.stream()).str();
+  std::string dims = dimDeclarations(body);
+  os << "// Outputs whose sizes are computed: the most that they take.\n"
+     << "static uint64_t computed_bytes(int32_t output, const int64_t* "
+     << (dims.empty() ? "/*dims*/" : "dims") << ") {\n"
+     << dims << body << "}\n";
   return success(!hasFailed);
 }
 

@@ -59,14 +59,19 @@ Expr Printer::launchCount(Operation* launch, func::FuncOp kernel, scf::ParallelO
 }
 
 SmallVector<Expr> Printer::launchGrid(Operation* launch, func::FuncOp kernel) {
-  auto maps = kernel->getAttrOfType<ArrayAttr>("ortc.grid");
-  if (!maps) {
-    (void)unsupported(launch, "the kernel says its block but not its grid (ortc.grid)");
-    return {};
-  }
-  SmallVector<Expr> scalars, parts;
+  SmallVector<Expr> scalars;
   for (auto [arg, operand] : llvm::zip(kernel.getArguments(), launch->getOperands()))
     if (arg.getType().isIndex()) scalars.push_back(expr(operand));
+  return gridOf(kernel, scalars);
+}
+
+SmallVector<Expr> Printer::gridOf(func::FuncOp kernel, ArrayRef<Expr> scalars) {
+  auto maps = kernel->getAttrOfType<ArrayAttr>("ortc.grid");
+  if (!maps) {
+    (void)unsupported(kernel, "the kernel says its block but not its grid (ortc.grid)");
+    return {};
+  }
+  SmallVector<Expr> parts;
   std::function<Expr(AffineExpr, unsigned)> affine = [&](AffineExpr e, unsigned numDims) -> Expr {
     if (auto c = dyn_cast<AffineConstantExpr>(e)) return integer(c.getValue());
     unsigned at = isa<AffineDimExpr>(e)      ? cast<AffineDimExpr>(e).getPosition()

@@ -95,6 +95,8 @@ protected:
   /// Blocks per dimension of a kernel that says them (ortc.grid: affine maps of its index
   /// arguments); empty after a diagnostic.
   llvm::SmallVector<Expr> launchGrid(mlir::Operation* launch, mlir::func::FuncOp kernel);
+  /// The same where its index arguments are spelled like this.
+  llvm::SmallVector<Expr> gridOf(mlir::func::FuncOp kernel, llvm::ArrayRef<Expr> scalars);
   /// Bytes of the arena, of each input and of each output, from the dims alone; writes definitions
   /// of what they share. Sizes that depend on data are taken at their bound. `dimText` spells a
   /// named dim. Failure comes with a diagnostic.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/common/CProgram.h"
 #include "codegen/common/Provenance.h"
+#include "codegen/common/TemplateCall.h"
+#include "codegen/cuda/CudaEpilogue.h"
 #include "codegen/cuda/PrintCuda.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,8 +15,12 @@ namespace {
 /// Threads of a block where the kernel does not say.
 constexpr int64_t kBlock = 256;
 
+/// Blocks of a launch along x, and along y and z (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability").
+constexpr int64_t kMostBlocks = 2147483647, kMostBlocksAcross = 65535;
+
 struct Shape {
-  enum Kind { Serial, Threads, Blocks } kind = Serial;
+  enum Kind { Serial, Threads, Rows, Blocks, Template } kind = Serial;
   scf::ParallelOp parallel;
   SmallVector<int64_t> block = {1, 1, 1};
 };
@@ -25,28 +31,57 @@ Shape shapeOf(func::FuncOp kernel) {
     if (p->getParentOp() == kernel)
       s.kind = Shape::Threads, s.parallel = p, s.block = {kBlock, 1, 1};
   });
+  if (auto threads = kernel->getAttrOfType<IntegerAttr>("ortc.row_threads"))
+    s.kind = Shape::Rows, s.block = {threads.getInt(), 1, 1};
   if (auto block = kernel->getAttrOfType<DenseI64ArrayAttr>("ortc.block")) {
     if (s.kind == Shape::Serial) s.kind = Shape::Blocks;
     s.block.assign(block.asArrayRef().begin(), block.asArrayRef().end());
     s.block.resize(3, 1);
   }
+  kernel.walk([&](CallTemplateOp) { s.kind = Shape::Template; });
   return s;
+}
+
+/// Blocks along one side of a grid: at least one and no more than a launch can have; kernels loop
+/// over the rest.
+std::string gridExtent(const Expr& blocks, int64_t most) {
+  int64_t n;
+  if (!StringRef(blocks.text).getAsInteger(10, n))
+    return std::to_string(std::clamp<int64_t>(n, 1, most));
+  return "grid_of(" + blocks.text + ", " + std::to_string(most) + ")";
+}
+std::string gridText(ArrayRef<Expr> blocks) {
+  SmallVector<std::string> parts;
+  for (auto [d, e] : llvm::enumerate(blocks))
+    parts.push_back(gridExtent(e, d == 0 ? kMostBlocks : kMostBlocksAcross));
+  while (parts.size() > 1 && parts.back() == "1")
+    parts.pop_back();
+  return llvm::join(parts, ", ");
+}
+std::string dim3Text(ArrayRef<int64_t> b) {
+  std::string s = std::to_string(b[0]);
+  if (b[1] != 1 || b[2] != 1) s += ", " + std::to_string(b[1]);
+  if (b[2] != 1) s += ", " + std::to_string(b[2]);
+  return "dim3(" + s + ")";
 }
 
 class KernelPrinter : public CPrinter {
 public:
-  KernelPrinter(func::FuncOp kernel, llvm::raw_ostream& body)
+  KernelPrinter(func::FuncOp kernel, Needs& needs, llvm::raw_ostream& body)
       : CPrinter(Language::Cuda, body), kernel(kernel), signature(analyzeSignature(kernel)),
-        shape(shapeOf(kernel)) {
+        shape(shapeOf(kernel)), needs(needs) {
     if (auto bits = kernel->getAttrOfType<IntegerAttr>("ortc.index_bits"))
       index32 = bits.getInt() == 32;
   }
 
+  std::string prelude; ///< text that must stand before the kernel: structs of epilogues
+
   LogicalResult printBody() {
+    names.reserve("stream");
     bindParameters(kernel, signature);
     analyze(kernel.getBody());
     w.indent = 1;
-    if (shape.kind == Shape::Threads)
+    if (shape.kind == Shape::Threads || shape.kind == Shape::Rows)
       for (Operation& op : kernel.getBody().front())
         if (&op != shape.parallel && mayWrite(&op) && !isa<func::ReturnOp>(op))
           (void)unsupported(&op, "all threads would do this; only the parallel loop may write");
@@ -55,10 +90,16 @@ public:
 
   void printHead(llvm::raw_ostream& os, StringRef body, StringRef end) {
     Writer head(os);
+    SmallVector<std::string> parameters = parameterList(kernel, signature, body);
+    if (shape.kind == Shape::Template) { // a function of the host
+      parameters.insert(parameters.begin(), "cudaStream_t stream");
+      head.line("static cudaError_t " + kernelName(kernel) + "(" + llvm::join(parameters, ", ") +
+                ")" + end.str());
+      return;
+    }
     int64_t threads = shape.block[0] * shape.block[1] * shape.block[2];
     head.line("static __global__ void __launch_bounds__(" + std::to_string(threads) + ") " +
-              kernelName(kernel) + "(" + llvm::join(parameterList(kernel, signature, body), ", ") +
-              ")" + end.str());
+              kernelName(kernel) + "(" + llvm::join(parameters, ", ") + ")" + end.str());
   }
 
   /// The line of the provenance comment that CUDA adds.
@@ -74,6 +115,12 @@ public:
     case Shape::Serial: s += "one thread"; break;
     case Shape::Threads:
       s += "a thread per iteration, blocks of " + std::to_string(shape.block[0]);
+      break;
+    case Shape::Rows:
+      s += "a block of " + std::to_string(shape.block[0]) + " threads per iteration";
+      break;
+    case Shape::Template:
+      s += "blocks of " + std::to_string(shape.block[0]) + " threads, a tile each";
       break;
     case Shape::Blocks:
       s += "blocks of " + std::to_string(shape.block[0]) + " x " + std::to_string(shape.block[1]) +
@@ -136,9 +183,15 @@ protected:
              matchPattern(op.getStep()[d], m_One());
     };
     bool single = n == 1 && isPlain(0);
-    std::string index = single ? ivNames[0] : names.fresh("thread");
-    std::string first = index32 ? "int(thread_index())" : "thread_index()",
-                stride = index32 ? "int(thread_count())" : "thread_count()";
+    std::string index =
+        single ? ivNames[0] : names.fresh(shape.kind == Shape::Rows ? "row" : "thread");
+    bool rows = shape.kind == Shape::Rows;
+    std::string first = rows      ? "blockIdx.x"
+                        : index32 ? "int(thread_index())"
+                                  : "thread_index()",
+                stride = rows      ? "gridDim.x"
+                         : index32 ? "int(thread_count())"
+                                   : "thread_count()";
     w.open("for (" + indexName() + " " + index + " = " + first + "; " +
            binary("<", {index}, total).text + "; " + index + " += " + stride + ") {");
     std::string rest = index;
@@ -180,6 +233,18 @@ protected:
         .Case([&](gpu::BarrierOp) -> std::optional<LogicalResult> {
           return w.line("__syncthreads();"), success();
         })
+        .Case([&](CallTemplateOp call) -> std::optional<LogicalResult> {
+          return printCallTemplate(call);
+        })
+        .Case([&](gpu::AllReduceOp reduce) -> std::optional<LogicalResult> {
+          StringRef function = reduceFunction(reduce);
+          if (function.empty() || shape.kind != Shape::Rows)
+            return unsupported(op, "this reduction over a block");
+          // Never inside of an expression: all threads have to come here.
+          std::string name = freshName(reduce.getResult(), "whole");
+          w.line(constDecl(reduce.getType(), name, call(function, {text(reduce.getValue())}).text));
+          return bind(reduce.getResult(), {name}), success();
+        })
         .Case([&](gpu::ShuffleOp s) -> std::optional<LogicalResult> {
           APInt width;
           if (s.getMode() != gpu::ShuffleMode::XOR ||
@@ -209,7 +274,84 @@ private:
   func::FuncOp kernel;
   KernelSignature signature;
   Shape shape;
+  Needs& needs;
   bool index32 = false;
+
+  static StringRef reduceFunction(gpu::AllReduceOp reduce) {
+    if (!reduce.getOp()) return "";
+    switch (*reduce.getOp()) {
+    case gpu::AllReduceOperation::ADD: return "block_sum";
+    case gpu::AllReduceOperation::MUL: return "block_product";
+    case gpu::AllReduceOperation::MAXIMUMF:
+    case gpu::AllReduceOperation::MAXSI: return "block_maximum";
+    case gpu::AllReduceOperation::MINIMUMF:
+    case gpu::AllReduceOperation::MINSI: return "block_minimum";
+    default: return "";
+    }
+  }
+
+  /// The name of the epilogue's struct, which is written before the first kernel that needs it.
+  std::string epilogueStruct(CallTemplateOp call, const EpilogueText& epilogue) {
+    std::string text;
+    for (auto& [declaration, init] : epilogue.fields)
+      text += "  " + declaration + ";\n";
+    auto parameter = [&](StringRef type, StringRef n) {
+      return (type + " " + (mentions(epilogue.body, n) ? n.str() : "/*" + n.str() + "*/")).str();
+    };
+    text += "  ORTC_DEV float operator()(" + parameter("float", "acc") + ", " +
+            parameter("int64_t", "m") + ", " + parameter("int64_t", "n") + ") const {\n" +
+            epilogue.body + "  }\n};\n\n";
+    std::string& name = needs.epilogues[text];
+    if (!name.empty()) return name;
+    const std::string wish = epilogueName(call.getEpilogue());
+    std::string candidate = wish;
+    auto taken = [&](const std::string& n) {
+      return llvm::any_of(needs.epilogues, [&](auto& e) { return e.second == n; });
+    };
+    for (unsigned i = 2; taken(candidate); ++i)
+      candidate = wish + std::to_string(i);
+    name = candidate;
+    prelude += "struct " + name + " {\n" + text;
+    return name;
+  }
+
+  /// The kernel is the template: what is written is the function of the host that launches it.
+  LogicalResult printCallTemplate(CallTemplateOp call) {
+    for (Operation& op : kernel.getBody().front())
+      if (isa<memref::LoadOp>(op) || (op.getNumRegions() && &op != call.getOperation()))
+        return unsupported(&op, "beside a kernel template");
+    FailureOr<EpilogueText> epilogue =
+        printEpilogue(call, [&](Value v) { return expr(v); }, [&](Value v) { return layoutOf(v); });
+    const std::string callee = templateCallee(call);
+    if (mlir::failed(epilogue) || callee.empty()) return unsupported(call);
+    std::string args = names.fresh("args");
+    w.line(argsTypeOf(call) + " " + args + ";");
+    unsigned k = 0;
+    auto field = [&] {
+      return args + "." + cast<StringAttr>(call.getArgNames()[k++]).str() + " = ";
+    };
+    for (Value v : call.getBuffers()) {
+      const Layout& l = layoutOf(v);
+      w.line(field() + address(l, l.offset) + ";");
+    }
+    for (Value v : call.getSizes())
+      w.line(field() + text(v) + ";");
+    SmallVector<std::string> inits;
+    for (auto& [declaration, init] : epilogue->fields)
+      inits.push_back(init);
+    SmallVector<Expr> indices;
+    for (BlockArgument a : kernel.getArguments())
+      if (a.getType().isIndex()) indices.push_back(expr(a));
+    const std::string name = epilogueStruct(call, *epilogue);
+    // The callee with the type of its epilogue as its last argument.
+    std::string instance = callee.back() == '>' ? callee.substr(0, callee.size() - 1) + ", " + name
+                                                : callee + "<" + name;
+    w.line("return ORTC_LAUNCH((" + instance + ">), dim3(" + gridText(gridOf(kernel, indices)) +
+           "), " + dim3Text(shape.block) + ", 0, stream, " + args + ", " + name + "{" +
+           llvm::join(inits, ", ") + "});");
+    needs.templates.insert(call.getCallee().str());
+    return success();
+  }
 };
 
 class ProgramPrinter : public CProgramPrinter {
@@ -267,20 +409,18 @@ protected:
         usesBlocksFor = true,
         grid = "blocks_for(" + total.text +
                (shape.block[0] == kBlock ? "" : ", " + std::to_string(shape.block[0])) + ")";
+    } else if (shape.kind == Shape::Rows) {
+      grid = gridExtent(launchCount(op, kernel, shape.parallel), kMostBlocks);
     } else if (shape.kind == Shape::Blocks) {
-      SmallVector<Expr> blocks = launchGrid(op, kernel);
-      SmallVector<std::string> parts;
-      for (const Expr& e : blocks)
-        parts.push_back(e.isInteger ? e.text : "unsigned(" + e.text + ")");
-      grid = llvm::join(parts, ", ");
+      grid = gridText(launchGrid(op, kernel));
     }
-    auto dim3 = [](ArrayRef<int64_t> b) {
-      std::string s = std::to_string(b[0]);
-      if (b[1] != 1 || b[2] != 1) s += ", " + std::to_string(b[1]);
-      if (b[2] != 1) s += ", " + std::to_string(b[2]);
-      return "dim3(" + s + ")";
-    };
-    std::string call = "ORTC_LAUNCH(" + name + ", dim3(" + grid + "), " + dim3(shape.block) +
+    if (shape.kind == Shape::Template) {
+      args.insert(args.begin(), "stream");
+      w.line("ORTC_CUDA_TRY(context, \"" + name + "\", " + name + "(" + llvm::join(args, ", ") +
+             "));");
+      return success();
+    }
+    std::string call = "ORTC_LAUNCH(" + name + ", dim3(" + grid + "), " + dim3Text(shape.block) +
                        ", 0, stream" + (args.empty() ? "" : ", ") + llvm::join(args, ", ") + ")";
     w.line("ORTC_CUDA_TRY(context, \"" + name + "\", " + call + ");");
     return success();
@@ -289,11 +429,12 @@ protected:
 
 } // namespace
 
-LogicalResult printKernel(func::FuncOp kernel, llvm::raw_ostream& os) {
+LogicalResult printKernel(func::FuncOp kernel, llvm::raw_ostream& os, Needs& needs) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  KernelPrinter printer(kernel, bodyStream);
+  KernelPrinter printer(kernel, needs, bodyStream);
   LogicalResult r = printer.printBody();
+  os << printer.prelude;
   Writer w(os);
   printProvenance(kernel, w);
   w.comment(printer.launchComment(), 9);
@@ -305,7 +446,8 @@ LogicalResult printKernel(func::FuncOp kernel, llvm::raw_ostream& os) {
 LogicalResult printKernelDeclaration(func::FuncOp kernel, llvm::raw_ostream& os) {
   std::string nothing, all;
   llvm::raw_string_ostream unused(nothing);
-  KernelPrinter printer(kernel, unused);
+  Needs ignored;
+  KernelPrinter printer(kernel, ignored, unused);
   for (const KernelParam& p : analyzeSignature(kernel).params)
     all += p.name + " ";
   printer.printHead(os, all, ";");
@@ -341,6 +483,13 @@ LogicalResult printArenaBytes(func::FuncOp program, llvm::raw_ostream& os) {
   llvm::raw_string_ostream bodyStream(body);
   return ProgramPrinter(program, bodyStream)
       .printArenaBytes(program->getParentOfType<ModuleOp>(), os);
+}
+
+LogicalResult printComputedBytes(func::FuncOp program, llvm::raw_ostream& os, bool& any) {
+  std::string body;
+  llvm::raw_string_ostream bodyStream(body);
+  return ProgramPrinter(program, bodyStream)
+      .printComputedBytes(program->getParentOfType<ModuleOp>(), os, any);
 }
 
 } // namespace ortc::codegen::cuda

@@ -3,6 +3,7 @@
 // a struct whose operator() does it for a vector of outputs (m, n) to (m, n + lanes - 1): what
 // depends on the accumulator or on n is a vector, loads along n go through load_lanes, everything
 // else stays scalar.
+#include "codegen/common/TemplateCall.h"
 #include "codegen/cxx/CxxPrinter.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -205,35 +206,6 @@ private:
   Value column;
 };
 
-/// ScaleAddRelu, from what the ops are.
-std::string epilogueName(Region& region) {
-  std::string name;
-  unsigned count = 0;
-  region.walk([&](Operation* op) {
-    StringRef s = op->getName().stripDialect();
-    StringRef word =
-        llvm::StringSwitch<StringRef>(op->getName().getStringRef())
-            .Case("arith.addf", "Add")
-            .Case("arith.mulf", "Scale")
-            .Case("arith.subf", "Subtract")
-            .Case("arith.divf", "Divide")
-            .Case("arith.maximumf",
-                  op->getNumOperands() == 2 && matchPattern(op->getOperand(1), m_AnyZeroFloat())
-                      ? "Relu"
-                      : "Maximum")
-            .Case("arith.minimumf", "Minimum")
-            .Cases("arith.fptosi", "arith.fptoui", "Round")
-            .Case("math.roundeven", "Round")
-            .Cases("arith.constant", "memref.load", "arith.addi", "arith.muli", "arith.cmpf", "")
-            .Cases("ortc.yield", "arith.sitofp", "arith.index_cast", "arith.select", "")
-            .Default(s);
-    if (word.empty() || count++ >= 5) return;
-    name += llvm::toUpper(word[0]);
-    name += word.drop_front();
-  });
-  return name.empty() ? "Plain" : legalIdentifier(name) + (count > 5 ? "More" : "");
-}
-
 } // namespace
 
 LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
@@ -280,10 +252,7 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
   }
 
   // The arguments by name, then the call.
-  std::string family = op.getCallee().split('_').first.str();
-  std::string argsType = llvm::toUpper(family[0]) + family.substr(1) + "Args";
-  if (auto given = op->getAttrOfType<StringAttr>("argsType")) argsType = given.getValue().str();
-  if (auto given = op->getAttrOfType<StringAttr>("argsType")) argsType = given.str();
+  std::string argsType = argsTypeOf(op);
   std::string args = names.fresh("args");
   w.line(argsType + " " + args + ";");
   unsigned k = 0;
@@ -295,26 +264,11 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
   for (Value v : op.getSizes())
     w.line(args + "." + fieldName() + " = " + expr(v).text + ";");
 
-  SmallVector<std::string> parameters;
-  auto parameterText = [&](Attribute a) -> std::string {
-    if (auto b = dyn_cast<BoolAttr>(a)) return b.getValue() ? "true" : "false";
-    if (auto i = dyn_cast<IntegerAttr>(a)) return std::to_string(i.getInt());
-    if (auto s = dyn_cast<StringAttr>(a)) return s.str();
-    return hasFailed = true, "<<unsupported parameter>>";
-  };
-  if (auto order = op->getAttrOfType<ArrayAttr>("parameterOrder")) {
-    for (Attribute key : order)
-      if (Attribute a = op.getParameters().get(cast<StringAttr>(key).getValue()))
-        parameters.push_back(parameterText(a));
-  } else {
-    for (NamedAttribute a : op.getParameters())
-      parameters.push_back(parameterText(a.getValue()));
-  }
   SmallVector<std::string> inits;
   for (auto& [declaration, init] : epilogue.fields)
     inits.push_back(init);
-  std::string callee =
-      op.getCallee().str() + (parameters.empty() ? "" : "<" + llvm::join(parameters, ", ") + ">");
+  std::string callee = templateCallee(op);
+  if (callee.empty()) return unsupported(op, "a compile-time argument");
   w.line(callee + "(" + args + ", " + name + "{" + llvm::join(inits, ", ") + "}, threads);");
   needs.templates.insert(op.getCallee().str());
   headers.insert("rt/pool.h");

@@ -240,6 +240,10 @@ public:
       for (size_t i = 0; i < outputs.size(); ++i)
         out[i] = outputs[i]->tensor;
       status = model->run(context, in.data(), out.data());
+      // A device also reserves what inputs and outputs are copied to, arena or not.
+      if (status == ORTC_NEED_RESERVE && !sizes.empty() &&
+          check(model->reserve(context, sizes.data()), diagnostics))
+        status = model->run(context, in.data(), out.data());
       if (status != ORTC_CAPACITY) break;
       // The dims of those that are too small say what is needed.
       for (size_t i = 0; i < outputs.size(); ++i) {

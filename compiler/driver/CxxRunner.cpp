@@ -268,6 +268,15 @@ private:
       key.add(bundles[i].name).addFile(bundles[i].folder + "/manifest.json");
       for (const Source& s : manifests[i].sources)
         if (i == 0 || !Manifest::isRuntime(s)) key.addFile(bundles[i].folder + "/" + s.path);
+      // Catalogue kernels: headers, of which each bundle has those that it uses.
+      std::vector<std::string> kernels;
+      std::error_code error;
+      for (fs::recursive_directory_iterator it(bundles[i].folder + "/kernels", error), end;
+           !error && it != end; it.increment(error))
+        if (it->is_regular_file()) kernels.push_back(it->path().string());
+      std::sort(kernels.begin(), kernels.end());
+      for (const std::string& k : kernels)
+        key.addFile(k);
     }
     return key.hex();
   }

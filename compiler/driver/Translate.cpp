@@ -54,9 +54,10 @@ static LogicalResult printCuda(ModuleOp module, llvm::raw_ostream& os) {
   os << "#include \"" << (hasProgram ? "cuda_context.h" : "ortc_cuda.cuh")
      << "\"\nnamespace ortc_rt {\nnamespace model {\n";
   LogicalResult result = success();
+  cuda::Needs needs;
   for (auto f : module.getOps<func::FuncOp>()) {
     os << "\n";
-    if (f->hasAttr("ortc.kernel") && failed(cuda::printKernel(f, os))) result = failure();
+    if (f->hasAttr("ortc.kernel") && failed(cuda::printKernel(f, os, needs))) result = failure();
     if (!f->hasAttr("ortc.program")) continue;
     if (failed(cuda::printArenaBytes(f, os))) result = failure();
     os << "\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lower/LowerKernel.h"
 #include "compiler/lower/GroupSums.h"
+#include "compiler/lower/SpreadRows.h"
 #include "compiler/lower/Vectorise.h"
 #include "compiler/support/Names.h"
 #include "mlir/IR/Dominance.h"
@@ -265,7 +266,7 @@ FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Sch
     spread.push_back(extents[d]);
     axes.push_back(axis(d));
   }
-  if (spread.empty() && schedule.parallelLoops == 0) {
+  if (spread.empty() && schedule.parallelLoops == 0 && schedule.rowThreads == 0) {
     nest(d);
   } else {
     if (spread.empty()) spread.push_back(e.index(1)), axes.push_back("one");
@@ -277,6 +278,7 @@ FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Sch
     });
   }
   LoweredKernel lowered = writer.finish();
+  if (schedule.rowThreads > 1) spreadRows(lowered.function, schedule.rowThreads);
   if (schedule.vectorLanes > 1) vectoriseLoops(lowered.function, schedule.vectorLanes);
   groupSums(lowered.function);
   if (failed(tidyKernel(lowered.function))) return failure();

@@ -14,6 +14,9 @@ struct Schedule {
   int64_t parallelLoops = 0;
   /// Elements of f32 in a vector; 0 or 1: scalar code.
   int64_t vectorLanes = 0;
+  /// Threads that share each iteration of the parallel loop (spreadRows), where that is possible;
+  /// 0: one thread does all of it.
+  int64_t rowThreads = 0;
 };
 
 struct LoweredKernel {

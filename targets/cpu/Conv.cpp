@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/cpu/Conv.h"
-#include "targets/cpu/Epilogue.h"
+#include "targets/common/catalogue/TemplateCall.h"
 #include "targets/cpu/kernels/conv/conv.h"
 #include "targets/cpu/kernels/conv/pack.h"
 #include "targets/cpu/kernels/depthwise/pack.h"
@@ -11,6 +11,7 @@
 using namespace mlir;
 
 namespace ortc::cpu {
+using namespace catalogue;
 namespace {
 
 /// What selection and writing both need to know; all of it static but the image sizes.

@@ -1,96 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/cpu/Gemm.h"
-#include "targets/cpu/Epilogue.h"
+#include "targets/common/catalogue/Contraction.h"
+#include "targets/common/catalogue/TemplateCall.h"
 #include "targets/cpu/kernels/gemm/pack.h"
 #include "targets/cpu/kernels/gemm/unpacked.h"
 
 using namespace mlir;
 
 namespace ortc::cpu {
+using namespace catalogue;
 namespace {
-
-/// A loop of the contraction, or several that run as one.
-struct Axis {
-  OpFoldResult extent;
-  OpFoldResult a, b, c; // strides in lhs, rhs and result; 0 where it is not
-};
-
-/// The contraction as matrices: rows (lhs and result), columns (rhs and result), inner (both
-/// operands), batch (all).
-struct Problem {
-  std::vector<Axis> batch, rows, columns, inner;
-};
-
-OpFoldResult product(OpBuilder& b, ArrayRef<Axis> axes) {
-  OpFoldResult n = b.getIndexAttr(1);
-  for (const Axis& x : axes)
-    n = mulSizes(b, b.getUnknownLoc(), n, x.extent);
-  return n;
-}
-
-/// Runs neighbouring loops as one where every operand is dense across them. The order is that of
-/// the result (or of the lhs, for inner loops), outermost first.
-void merge(OpBuilder& b, std::vector<Axis>& axes, bool ignoreB) {
-  Location loc = b.getUnknownLoc();
-  std::vector<Axis> merged;
-  for (const Axis& x : axes) {
-    if (constantSize(x.extent) == 1) continue;
-    if (!merged.empty()) {
-      Axis& last = merged.back();
-      auto dense = [&](OpFoldResult outer, OpFoldResult inner) {
-        return sameSize(outer, mulSizes(b, loc, inner, x.extent));
-      };
-      if (dense(last.a, x.a) && (ignoreB || dense(last.b, x.b)) && dense(last.c, x.c)) {
-        last = {mulSizes(b, loc, last.extent, x.extent), x.a, x.b, x.c};
-        continue;
-      }
-    }
-    merged.push_back(x);
-  }
-  axes = merged;
-}
-
-/// Loops by what they are, in the order of the result, then of the lhs. False when a loop is summed
-/// over alone.
-bool classify(ContractOp op, OpBuilder& b, ArrayRef<OpFoldResult> as, ArrayRef<OpFoldResult> bs,
-              ArrayRef<OpFoldResult> cs, Problem& p) {
-  OpFoldResult zero = b.getIndexAttr(0);
-  auto strideOf = [&](unsigned operand, ArrayRef<OpFoldResult> strides, unsigned loop) {
-    for (auto [d, e] : llvm::enumerate(op.map(operand).getResults()))
-      if (e == getAffineDimExpr(loop, op.getContext())) return strides[d];
-    return zero;
-  };
-  SmallVector<unsigned> order;
-  for (AffineExpr e : op.map(2).getResults())
-    order.push_back(cast<AffineDimExpr>(e).getPosition());
-  for (AffineExpr e : op.map(0).getResults())
-    if (unsigned l = cast<AffineDimExpr>(e).getPosition(); !llvm::is_contained(order, l))
-      order.push_back(l);
-  for (AffineExpr e : op.map(1).getResults())
-    if (unsigned l = cast<AffineDimExpr>(e).getPosition(); !llvm::is_contained(order, l))
-      order.push_back(l);
-  for (unsigned l : order) {
-    auto [operand, dim] = op.extentOf(l);
-    bool inA = op.map(0).isFunctionOfDim(l), inB = op.map(1).isFunctionOfDim(l),
-         inC = op.map(2).isFunctionOfDim(l);
-    Axis x{getSize(b, operand ? op.getRhs() : op.getLhs(), dim), strideOf(0, as, l),
-           strideOf(1, bs, l), strideOf(2, cs, l)};
-    if (inC)
-      (inA && inB ? p.batch : inA ? p.rows : p.columns).push_back(x);
-    else if (inA && inB)
-      p.inner.push_back(x);
-    else
-      return false;
-  }
-  return true;
-}
-
-Sizes denseStrides(OpBuilder& b, Value v) {
-  Sizes sizes = getSizes(b, v), strides(sizes.size(), b.getIndexAttr(1));
-  for (size_t d = sizes.size(); d-- > 1;)
-    strides[d - 1] = mulSizes(b, v.getLoc(), strides[d], sizes[d]);
-  return strides;
-}
 
 struct Tile {
   int MR, NV, bytes;
@@ -146,15 +65,16 @@ Tile chooseTile(const Processor& p, int64_t M, int64_t N) {
 }
 
 /// `packed`: the rhs is a constant that will be rearranged, so that its strides do not matter.
-std::optional<Problem> problemOf(ContractOp op, OpBuilder& b, bool packed,
-                                 ArrayRef<OpFoldResult> as, ArrayRef<OpFoldResult> bs,
-                                 ArrayRef<OpFoldResult> cs) {
-  Problem p;
-  if (!classify(op, b, as, bs, cs, p)) return std::nullopt;
-  merge(b, p.rows, false);
-  merge(b, p.columns, packed);
-  merge(b, p.inner, packed);
-  merge(b, p.batch, packed);
+std::optional<MatrixLoops> problemOf(ContractOp op, OpBuilder& b, bool packed,
+                                     ArrayRef<OpFoldResult> as, ArrayRef<OpFoldResult> bs,
+                                     ArrayRef<OpFoldResult> cs) {
+  std::optional<MatrixLoops> loops = matrixLoops(op, b, as, bs, cs);
+  if (!loops) return std::nullopt;
+  MatrixLoops& p = *loops;
+  mergeLoops(b, p.rows, false);
+  mergeLoops(b, p.columns, packed);
+  mergeLoops(b, p.inner, packed);
+  mergeLoops(b, p.batch, packed);
   // The innermost row axis is M; the others are batches, of which two are possible.
   if (p.columns.size() > 1 || p.inner.size() > 1 ||
       p.batch.size() + std::max<size_t>(p.rows.size(), 1) - 1 > 2)
@@ -167,38 +87,6 @@ std::optional<Problem> problemOf(ContractOp op, OpBuilder& b, bool packed,
   if (!packed && constantSize(p.columns[0].b) != 1 && constantSize(p.inner[0].b) != 1)
     return std::nullopt;
   return p;
-}
-
-/// The result's dims are rows and batches in order, then columns: what an epilogue can count by m
-/// and n.
-bool epilogueFits(ContractOp op) {
-  bool columns = false;
-  for (AffineExpr e : op.map(2).getResults()) {
-    unsigned l = cast<AffineDimExpr>(e).getPosition();
-    bool isColumn = !op.map(0).isFunctionOfDim(l);
-    if (columns && !isColumn) return false;
-    columns |= isColumn;
-  }
-  return true;
-}
-/// m of an epilogue counts (outer, inner, row): the batch loops must come before the row loops in
-/// the result, too.
-bool batchComesFirst(ContractOp op) {
-  bool row = false;
-  for (AffineExpr e : op.map(2).getResults()) {
-    unsigned l = cast<AffineDimExpr>(e).getPosition();
-    bool inA = op.map(0).isFunctionOfDim(l), inB = op.map(1).isFunctionOfDim(l);
-    if (inA && inB && row) return false;
-    row |= inA && !inB;
-  }
-  return true;
-}
-
-unsigned rowDims(ContractOp op) {
-  unsigned n = 0;
-  for (AffineExpr e : op.map(2).getResults())
-    n += op.map(0).isFunctionOfDim(cast<AffineDimExpr>(e).getPosition());
-  return n;
 }
 
 double known(OpFoldResult size, double otherwise) {
@@ -254,7 +142,7 @@ StringRef formOf(KernelOp kernel) {
 void gemmCandidates(KernelOp kernel, const Processor& processor, bool oneDnn,
                     std::vector<Candidate>& rows) {
   auto op = dyn_cast_or_null<ContractOp>(heavyOp(kernel));
-  if (!op || !epilogueFits(op)) return;
+  if (!op || !columnsComeLast(op)) return;
   bool hasEpilogue = kernel.yielded()[0] != op.getResult();
   if (hasEpilogue && !batchComesFirst(op)) return;
   if (oneDnn && !readsComputed(kernel, op)) oneDnnCandidate(op, processor, rows);
@@ -273,7 +161,7 @@ void gemmCandidates(KernelOp kernel, const Processor& processor, bool oneDnn,
   if (packed && !constantSize(N)) return;
   int64_t m = constantSize(M).value_or(-1), n = constantSize(N).value_or(64);
   Tile t = chooseTile(processor, m, n);
-  double flops = 2.0 * known(product(b, p->batch), 4) * known(product(b, p->rows), 32) * n *
+  double flops = 2.0 * known(extentOf(b, p->batch), 4) * known(extentOf(b, p->rows), 32) * n *
                  known(p->inner[0].extent, 256);
   double weightBytes = 4.0 * n * known(p->inner[0].extent, 256);
   double micros = std::max(flops / processor.gigaflops / 1e3, weightBytes / processor.l3Gbps / 1e3);
@@ -401,7 +289,7 @@ FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf s
     call.parameter("Rows", parameters.getAs<StringAttr>("rows").getValue());
   else if (!small)
     call.parameter("Transposed", StringRef(constantSize(p->columns[0].b) == 1 ? "false" : "true"));
-  const Axis &m = p->rows.back(), &n = p->columns[0], &k = p->inner[0];
+  const MatrixLoop &m = p->rows.back(), &n = p->columns[0], &k = p->inner[0];
   call.buffer("a", writer.place(op.getLhs()).buffer);
   call.buffer("b", writer.place(packed ? packedRhs : op.getRhs()).buffer);
   call.buffer("c", writer.result(0).buffer);
@@ -412,7 +300,7 @@ FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf s
   call.size("M", m.extent);
   call.size("N", n.extent);
   call.size("K", k.extent);
-  std::vector<Axis> batch = p->batch;
+  std::vector<MatrixLoop> batch = p->batch;
   batch.insert(batch.end(), p->rows.begin(), p->rows.end() - 1);
   const char* names[] = {"outer", "inner"};
   for (size_t i = 0; i < batch.size(); ++i) {

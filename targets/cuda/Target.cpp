@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA GPUs: CUDA C++ that nvcc compiles for four generations and as PTX for what comes after
-// them. Every kernel is one launch, one thread per element of its result.
+// them. Every kernel is one launch: a tile of kernels/ for products and convolutions that are worth
+// it, else one thread per element or a block per row (Schedules.h).
 #include "codegen/bundle/Bundle.h"
 #include "codegen/cuda/PrintCuda.h"
 #include "compiler/support/Names.h"
+#include "targets/cuda/Conv.h"
+#include "targets/cuda/Gemm.h"
+#include "targets/cuda/Schedules.h"
 
 using namespace mlir;
 
@@ -12,6 +16,12 @@ namespace {
 
 /// Capabilities that machine code is made for, and the PTX of the last one.
 constexpr int kArchs[] = {75, 80, 90, 100};
+
+/// The header of a catalogue template, below targets/cuda; all stand on kernels/tile/tile.cuh.
+std::string templateHeader(llvm::StringRef callee) {
+  std::string family = callee.split('_').first.str();
+  return fmt::format("kernels/{0}/{0}.cuh", family);
+}
 
 class CudaBundle {
 public:
@@ -28,11 +38,17 @@ public:
                                      "runtime/rt/cuda_context.cpp"};
     for (const char* s : {"arena", "context", "pool", "tensors", "weights"})
       sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
-    for (const char* f :
-         {"cuda_context.h", "cuda_context.cpp", "ortc_cuda.cuh", "ops.cuh", "narrow.cuh"})
+    for (const char* f : {"cuda_context.h", "cuda_context.cpp", "ortc_cuda.cuh", "ops.cuh",
+                          "rows.cuh", "narrow.cuh"})
       if (!writer.copyResource(fmt::format("targets/cuda/host/{}", f),
                                fmt::format("runtime/rt/{}", f)))
         return false;
+    std::set<std::string> headers;
+    for (const std::string& callee : needs.templates)
+      headers.insert(templateHeader(callee));
+    if (!headers.empty()) headers.insert("kernels/tile/tile.cuh");
+    for (const std::string& h : headers)
+      if (!writer.copyResource("targets/cuda/" + h, h)) return false;
     return writer.writeHeaders(io, "cuda") && writeCMake() &&
            writer.writeManifest(io, facts, module, target, sources, {});
   }
@@ -44,6 +60,7 @@ private:
   const TargetInfo& target;
   codegen::BundleWriter writer;
   codegen::BundleFacts io;
+  codegen::cuda::Needs needs;
 
   bool writeMain() {
     const std::string& n = request.name;
@@ -51,13 +68,19 @@ private:
     llvm::raw_string_ostream os(body), as(arena);
     for (auto f : module.getOps<func::FuncOp>()) {
       if (!f->hasAttr("ortc.kernel")) continue;
-      if (failed(codegen::cuda::printKernel(f, os))) return false;
+      if (failed(codegen::cuda::printKernel(f, os, needs))) return false;
       os << "\n";
     }
+    std::string includes;
+    for (const std::string& callee : needs.templates)
+      includes += fmt::format("#include \"{}\"\n", templateHeader(callee));
     auto run = module.lookupSymbol<func::FuncOp>("run");
     codegen::cuda::Options options;
     options.contextType = n + "_context";
-    if (failed(codegen::cuda::printArenaBytes(run, as))) return false;
+    bool computedOutputs = false;
+    if (failed(codegen::cuda::printArenaBytes(run, as)) ||
+        failed(codegen::cuda::printComputedBytes(run, as, computedOutputs)))
+      return false;
     std::string program;
     llvm::raw_string_ostream ps(program);
     if (failed(codegen::cuda::printProgram(run, ps, options))) return false;
@@ -96,10 +119,12 @@ private:
 #include "{n}/{n}.h"
 
 #include "cuda_context.h"
-
-{weights}namespace {{
+{includes}
+{weights}namespace {n}_bundle {{
+namespace {{
 
 using namespace ortc_rt;
+ORTC_USE_FUNCTIONS;
 
 const int archs[] = {{{archs}}};
 const cuda_build build = {{archs, {numArchs}, {ptx}}};
@@ -148,7 +173,9 @@ ortc_status {n}_run_async(ortc_context* context, const ortc_tensor* inputs, ortc
   return c.run_device(inputs, outputs, c.dims, stream, arena_bytes, [&](cudaStream_t s) {{ return run(c, outputs, c.dims, s); }});
 }}
 
-uint64_t {n}_output_bound(int32_t index, const int64_t* sizes) {{ return output_bytes(*{n}_model(), index, sizes); }}
+uint64_t {n}_output_bound(int32_t index, const int64_t* sizes) {{
+{computed}  return output_bytes(*{n}_model(), index, sizes);
+}}
 
 const char* {n}_error(const ortc_context* context) {{
   return context ? context_cast<{n}_context>(context)->message : "no context: out of memory";
@@ -168,14 +195,19 @@ const ortc_model* {n}_model(void) {{
 }}
 
 }} // extern "C"
+}} // namespace {n}_bundle
 )",
         fmt::arg("version", ORTC_VERSION), fmt::arg("command", escapeForComment(request.command)),
-        fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("archs", archs),
-        fmt::arg("numArchs", std::size(kArchs)), fmt::arg("ptx", kArchs[std::size(kArchs) - 1]),
+        fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("includes", includes),
+        fmt::arg("archs", archs), fmt::arg("numArchs", std::size(kArchs)),
+        fmt::arg("ptx", kArchs[std::size(kArchs) - 1]),
         fmt::arg("numIo", std::max<size_t>(1, io.inputs.size() + io.outputs.size())),
         fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())), fmt::arg("body", body),
         fmt::arg("arena", arena), fmt::arg("program", program),
         fmt::arg("tables", writer.ioTables(io)), fmt::arg("open", open),
+        fmt::arg("computed", computedOutputs ? "  if (const uint64_t bytes = sizes ? "
+                                               "computed_bytes(index, sizes) : 0) return bytes;\n"
+                                             : ""),
         fmt::arg("reserveNow", io.dims.empty()
                                    ? "  if (const ortc_status s = "
                                      "c->reserve_cuda(arena_bytes(c->dims), c->dims)) return s;\n"
@@ -212,7 +244,7 @@ set_target_properties({n} PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_STANDARD 
   CUDA_ARCHITECTURES "{archs}")
 target_include_directories({n}
   PUBLIC $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/include> $<INSTALL_INTERFACE:include>
-  PRIVATE runtime runtime/rt)
+  PRIVATE ${{CMAKE_CURRENT_SOURCE_DIR}} runtime runtime/rt)
 target_compile_options({n} PRIVATE
   $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-fvisibility=hidden -Xcompiler=-Wa,-I${{CMAKE_CURRENT_SOURCE_DIR}}>
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility=hidden -fno-exceptions -fno-rtti>)
@@ -244,7 +276,23 @@ class CudaTarget final : public TargetInfo {
 public:
   std::string name() const override { return "cuda"; }
   int64_t alignment() const override { return 256; }
-  Schedule schedule(KernelOp) const override { return {/*parallelLoops=*/-1, /*vectorLanes=*/0}; }
+  bool prefersChannelsLast() const override { return true; }
+
+  std::vector<Candidate> candidates(KernelOp kernel) const override {
+    std::vector<Candidate> rows;
+    cuda::gemmCandidates(kernel, device, rows);
+    cuda::convCandidates(kernel, device, rows);
+    return rows;
+  }
+  double loopsCost(KernelOp kernel) const override { return cuda::loopsCost(kernel, device); }
+  Schedule schedule(KernelOp kernel) const override { return cuda::schedule(kernel); }
+  FailureOr<LoweredKernel> writeChoice(KernelOp kernel, ModuleOp module, StridesOf strides,
+                                       Weights&) const override {
+    StringRef choice = kernel.getChoiceAttr().getAs<StringAttr>("kernel").getValue();
+    if (choice.starts_with("gemm_")) return cuda::writeGemm(kernel, module, strides);
+    if (choice.starts_with("conv_")) return cuda::writeConv(kernel, module, strides);
+    return LoweredKernel();
+  }
   bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {
     bool ok = CudaBundle(program, facts, request, *this, diagnostics).write();
@@ -252,6 +300,9 @@ public:
       diagnostics.error("", "an operation could not be printed; this is a fault of ortc");
     return ok;
   }
+
+private:
+  cuda::Device device;
 };
 
 [[maybe_unused]] const bool registered = registerTarget(

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles CUDA sources for each architecture and fails when a kernel spills registers.
 
-    check_spills.py [--nvcc PATH] [--arch 75,80,90,100] [-I DIR]... [--no-stack] [--json FILE] SOURCE...
+    check_spills.py [--nvcc PATH] [--arch 75,80,90,100] [-I DIR]... [--object] [--no-stack] [--json FILE] SOURCE...
 
-Also builds the fat binary that a bundle carries (machine code for each architecture, PTX of the newest). Needs no GPU.
-Exit: 0 fine, 1 a spill or a compile error, 77 no nvcc.
+Builds what a bundle carries: machine code for each architecture and PTX of the newest, as a fat binary, or with --object
+together with the host's part, as its build does. Needs no GPU. Exit: 0 fine, 1 a spill or a compile error, 77 no nvcc.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import re
@@ -60,6 +61,8 @@ def main():
     p.add_argument("--nvcc")
     p.add_argument("--arch", default="75,80,90,100")
     p.add_argument("-I", dest="include", action="append", default=[])
+    p.add_argument("--object", action="store_true", help="compile the host's part, too")
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--no-stack", action="store_true", help="refuse stack frames too (sin and cos of CUDA have one)")
     p.add_argument("--json")
     p.add_argument("source", nargs="+")
@@ -69,34 +72,38 @@ def main():
         print("skipped: no nvcc (give --nvcc or CUDACXX, or install nvidia-cuda-nvcc with pip)")
         return 77
     archs = args.arch.split(",")
-    flags = ["-std=c++17", "-fmad=false", "-Werror", "all-warnings"] + ["-I" + i for i in args.include]
+    flags = ["-std=c++17", "-fmad=false", "-Werror", "all-warnings", "-Xptxas", "-v"]
+    flags += ["-I" + i for i in args.include]
+    if args.object: # what .incbin of the host's part reads lies beside the sources
+        flags += ["-Xcompiler=" + ",".join("-Wa,-I" + i for i in args.include)]
+    flags += [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
+    flags.append(f"-gencode=arch=compute_{archs[-1]},code=compute_{archs[-1]}")
+    flags += ["-c"] if args.object else ["-fatbin", "-Xfatbin=-compress-all"]
+
+    def build(source):
+        with tempfile.TemporaryDirectory() as work:
+            out = os.path.join(work, "out")
+            run = subprocess.run([nvcc, *flags, "-o", out, source], capture_output=True, text=True)
+            return run, os.path.getsize(out) if run.returncode == 0 else 0
+
     failed, records = False, []
-    with tempfile.TemporaryDirectory() as work:
-        for source in args.source:
-            for arch in archs:
-                command = [nvcc, *flags, f"-arch=sm_{arch}", "-cubin", "-Xptxas", "-v", "-o",
-                           os.path.join(work, "out.cubin"), source]
-                run = subprocess.run(command, capture_output=True, text=True)
-                kernels = parse(run.stderr + run.stdout)
-                for k in kernels:
-                    k["source"] = os.path.basename(source)
-                records += kernels
-                if run.returncode != 0:
-                    print(f"{os.path.basename(source)}: sm_{arch}: error: nvcc failed\n{run.stderr}{run.stdout}")
-                    failed = True
-                elif not kernels:
-                    print(f"{os.path.basename(source)}: sm_{arch}: error: no kernel was compiled")
-                    failed = True
-            codes = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
-            codes.append(f"-gencode=arch=compute_{archs[-1]},code=compute_{archs[-1]}")
-            out = os.path.join(work, "out.fatbin")
-            run = subprocess.run([nvcc, *flags, *codes, "-fatbin", "-Xfatbin=-compress-all", "-o", out, source],
-                                 capture_output=True, text=True)
-            if run.returncode != 0:
-                print(f"{os.path.basename(source)}: error: the fat binary failed\n{run.stderr}")
-                failed = True
-            else:
-                print(f"{os.path.basename(source)}: fat binary of {os.path.getsize(out)} bytes")
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        runs = list(pool.map(build, args.source))
+    for source, (run, size) in zip(args.source, runs):
+        name = os.path.basename(source)
+        kernels = parse(run.stderr + run.stdout)
+        for k in kernels:
+            k["source"] = name
+        records += kernels
+        missing = [a for a in archs if not any(k["arch"] == a for k in kernels)]
+        if run.returncode != 0:
+            print(f"{name}: error: nvcc failed\n{run.stderr}{run.stdout}")
+            failed = True
+        elif missing:
+            print(f"{name}: error: no kernel was compiled for sm_{', sm_'.join(missing)}")
+            failed = True
+        else:
+            print(f"{name}: {size} bytes")
     names = demangle(sorted({k["kernel"] for k in records}))
     for k in records:
         k["name"] = names[k["kernel"]]

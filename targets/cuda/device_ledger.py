@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-FILES = ["host/narrow.cuh", "host/ops.cuh", "host/ortc_cuda.cuh"]
+FILES = ["host/narrow.cuh", "host/ops.cuh", "host/ortc_cuda.cuh", "host/rows.cuh"]
 LEDGER = HERE.parent.parent / "docs" / "cuda-device-ledger.md"
 
 

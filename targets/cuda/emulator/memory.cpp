@@ -41,10 +41,14 @@ void* reserveAddresses(size_t bytes) {
 }
 
 bool Shadow::reserve(size_t size) {
-  written = static_cast<uint8_t*>(reserveAddresses(size));
-  words = static_cast<Access*>(reserveAddresses(size / 4 * sizeof(Access)));
-  bytes = static_cast<Access*>(reserveAddresses(size * sizeof(Access)));
-  return written && words && bytes;
+  // In one piece, so that nothing is left behind where only a part would fit.
+  const size_t forWords = size / 4 * sizeof(Access), forBytes = size * sizeof(Access);
+  char* all = static_cast<char*>(reserveAddresses(size + forWords + forBytes));
+  if (!all) return false;
+  words = reinterpret_cast<Access*>(all);
+  bytes = reinterpret_cast<Access*>(all + forWords);
+  written = reinterpret_cast<uint8_t*>(all + forWords + forBytes);
+  return true;
 }
 
 DeviceMemory& DeviceMemory::get() {
@@ -53,9 +57,12 @@ DeviceMemory& DeviceMemory::get() {
 }
 
 DeviceMemory::DeviceMemory() {
+  // As much as the addresses that this process may have allow. The checker's tables are many times
+  // larger than the memory.
   for (size = options().memoryBytes; size >= (size_t(1) << 20); size /= 2) {
     base = static_cast<char*>(reserveAddresses(size));
-    if (base) return;
+    if (base && (!options().check || shadow.reserve(size))) return;
+    if (base) munmap(base, size);
   }
   std::fprintf(stderr, "cuda emulator: cannot reserve device memory\n");
   std::abort();

@@ -256,7 +256,8 @@ void cuda_context::use_callers_memory(const ortc_tensor* in, ortc_tensor* out) {
     io[model->num_inputs + i] = static_cast<char*>(out[i].data);
 }
 
-ortc_status cuda_context::stage(const ortc_tensor* in, const ortc_tensor* out) {
+ortc_status cuda_context::stage(const ortc_tensor* in, const ortc_tensor* out,
+                                const int64_t* dims) {
   uint64_t offset = 0;
   for (int i = 0; i < model->num_inputs + model->num_outputs; ++i) {
     const bool is_input = i < model->num_inputs;
@@ -265,9 +266,18 @@ ortc_status cuda_context::stage(const ortc_tensor* in, const ortc_tensor* out) {
       io[i] = nullptr;
       continue;
     }
-    // A size that the run computes: as much as the caller has room for, or what is left.
+    // Sizes that the run computes are not in the tensor yet: the most that they can be; without a
+    // bound, as much as the caller has room for, or what is left.
     uint64_t bytes = 0;
-    if (!tensor_bytes(t.dtype, t.dims, t.rank, &bytes)) {
+    bool known = true;
+    if (!is_input)
+      for (int d = 0; d < t.rank; ++d)
+        known &= model->outputs[i - model->num_inputs].shape[d] != ORTC_COMPUTED;
+    if (known)
+      known = tensor_bytes(t.dtype, t.dims, t.rank, &bytes);
+    else if (model->output_bound)
+      known = (bytes = model->output_bound(i - model->num_inputs, dims)) != 0;
+    if (!known) {
       const uint64_t left = staging_bytes - offset;
       bytes = t.capacity < left ? t.capacity : left;
     }

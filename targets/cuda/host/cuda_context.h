@@ -96,7 +96,7 @@ struct cuda_context : context {
 
 private:
   ortc_status need_device_arena(uint64_t bytes);
-  ortc_status stage(const ortc_tensor* in, const ortc_tensor* out);
+  ortc_status stage(const ortc_tensor* in, const ortc_tensor* out, const int64_t* dims);
   ortc_status fetch(ortc_tensor* out);
   ortc_status give_up(ortc_status status);
   void use_callers_memory(const ortc_tensor* in, ortc_tensor* out);
@@ -126,7 +126,7 @@ ortc_status cuda_context::run_host(const ortc_tensor* in, ortc_tensor* out, int6
   if (const ortc_status s = check_outputs(out, dims, ORTC_HOST)) return s;
   if (const ortc_status s = need_device_arena(arena_bytes(dims))) return s;
   if (const ortc_status s = begin(stream, &captured)) return s;
-  if (const ortc_status s = stage(in, out)) return give_up(s);
+  if (const ortc_status s = stage(in, out, dims)) return give_up(s);
   if (const ortc_status s = program(stream)) return give_up(s);
   if (const ortc_status s = end(stream, captured)) return give_up(s);
   if (const ortc_status s = fetch(out)) return give_up(s);

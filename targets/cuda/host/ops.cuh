@@ -333,4 +333,16 @@ template <class To, class T> ORTC_HD To cast(T x) {
 
 } // namespace ORTC_RT_PREFIX
 } // namespace ortc_rt
+
+// For text that is not in this namespace: C's and CUDA's libraries have these names, too, and with
+// `using namespace` alone a call would be ambiguous. Inside of a namespace that has a name, since
+// CUDA's headers, of which some come last, must not see it.
+#define ORTC_USE_FUNCTIONS                                                                         \
+  using ::ortc_rt::abs, ::ortc_rt::acos, ::ortc_rt::acosh, ::ortc_rt::asin, ::ortc_rt::asinh,      \
+      ::ortc_rt::atan, ::ortc_rt::atan2, ::ortc_rt::atanh, ::ortc_rt::cbrt, ::ortc_rt::ceil,       \
+      ::ortc_rt::copysign, ::ortc_rt::cos, ::ortc_rt::cosh, ::ortc_rt::div, ::ortc_rt::erf,        \
+      ::ortc_rt::erfc, ::ortc_rt::exp, ::ortc_rt::exp2, ::ortc_rt::expm1, ::ortc_rt::floor,        \
+      ::ortc_rt::fma, ::ortc_rt::fmod, ::ortc_rt::log, ::ortc_rt::log10, ::ortc_rt::log1p,         \
+      ::ortc_rt::log2, ::ortc_rt::pow, ::ortc_rt::rsqrt, ::ortc_rt::select, ::ortc_rt::sin,        \
+      ::ortc_rt::sinh, ::ortc_rt::sqrt, ::ortc_rt::tan, ::ortc_rt::tanh, ::ortc_rt::trunc
 #endif

@@ -84,6 +84,12 @@ template <class V> ORTC_DEV void store_vector(void* p, V v) {
   memcpy(p, &v, sizeof v);
 }
 
+// a * b + c. Here it is rounded twice: where the host has no such instruction, a call of its
+// library for each product would take most of the time.
+ORTC_DEV float multiply_add(float a, float b, float c) {
+  return a * b + c;
+}
+
 ORTC_HD float to_f32(f16 x) {
   return cuemu::halfToFloat(x.bits);
 }
@@ -104,6 +110,10 @@ template <class V> ORTC_DEV V load_vector(const void* p) {
 }
 template <class V> ORTC_DEV void store_vector(void* p, V v) {
   *static_cast<V*>(p) = v;
+}
+
+ORTC_DEV float multiply_add(float a, float b, float c) {
+  return __fmaf_rn(a, b, c);
 }
 
 ORTC_HD float to_f32(f16 x) {
@@ -132,6 +142,12 @@ inline cudaError_t launch_kernel(void (*kernel)(P...), dim3 grid, dim3 block, si
 
 #endif
 
+// Blocks along one side of a grid: at least one, no more than a launch can have; kernels loop over
+// the rest.
+inline unsigned grid_of(int64_t blocks, int64_t most) {
+  return static_cast<unsigned>(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
 #if defined(ORTC_CUEMU) || defined(__CUDACC__)
 // This thread among all of the launch, and how many there are: for (i = thread_index(); i < n; i +=
 // thread_count())
@@ -159,5 +175,6 @@ template <class T> ORTC_DEV T shuffle_from(T v, int lane) {
 
 #if defined(ORTC_CUEMU) || defined(__CUDACC__)
 #include "ops.cuh"
+#include "rows.cuh"
 #endif
 #endif

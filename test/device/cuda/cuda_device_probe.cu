@@ -4,6 +4,7 @@
 // computes. On a GPU it tells whether our reading of CUDA's manuals is right; under the emulator,
 // whether this program is. Exit: 0 all as expected, 1 not, 77 no device (with the reason).
 // targets/cuda/device_ledger.py records runs on a device.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -235,6 +236,9 @@ __global__ void vectors(const uint8_t* from, uint8_t* to) {
   put_4(to, 6, 9);
   put_4(to, 7, 6);
 }
+__global__ void products(const float* x, float* y) {
+  y[threadIdx.x] = multiply_add(x[threadIdx.x], 1.0f + 0x1p-12f, -x[threadIdx.x]);
+}
 void checkVectors() {
   std::vector<uint8_t> x(32), expected(32);
   for (size_t i = 0; i < 32; ++i)
@@ -245,6 +249,52 @@ void checkVectors() {
   require(ORTC_LAUNCH(vectors, dim3(1), dim3(1), 0, nullptr, in.device, out.device), "vectors");
   out.finish("vectors");
   expect(out.host == expected, "load_vector, store_vector, get_u4, get_i4, put_4");
+}
+// A device rounds once, so that nothing of the product is lost; the emulator may round twice.
+void checkProducts() {
+  std::vector<float> numbers(32);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = 1.0f + static_cast<float>(i) * 0x1p-20f;
+  Both<float> in(numbers), out(std::vector<float>(32, 0.0f));
+  require(ORTC_LAUNCH(products, dim3(1), dim3(32), 0, nullptr, in.device, out.device), "products");
+  out.finish("products");
+  bool right = true;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double exact = static_cast<double>(numbers[i]) * 0x1p-12;
+#ifdef ORTC_CUEMU
+    right &= std::fabs(static_cast<double>(out.host[i]) - exact) < 0x1p-22;
+#else
+    right &= static_cast<double>(out.host[i]) == exact;
+#endif
+  }
+  expect(right, "multiply_add");
+}
+
+__global__ void rowTotals(float* f, int64_t* i) {
+  const float x = static_cast<float>(threadIdx.x + 1);
+  const float sum = block_sum(x), most = block_maximum(x), least = block_minimum(x);
+  const float product = block_product(threadIdx.x % 7 == 0   ? 0.5f
+                                      : threadIdx.x % 7 == 1 ? 2.0f
+                                                             : 1.0f);
+  const int64_t whole = block_sum(static_cast<int64_t>(threadIdx.x) << 33);
+  if (threadIdx.x != 23) return; // any of them: all have the same
+  f[0] = sum, f[1] = most, f[2] = least, f[3] = product;
+  i[0] = whole;
+}
+void checkRows() {
+  for (unsigned threads : {32u, 96u, 256u}) {
+    Both<float> f(std::vector<float>(4, 0.0f));
+    Both<int64_t> i(std::vector<int64_t>(1, 0));
+    require(ORTC_LAUNCH(rowTotals, dim3(1), dim3(threads), 0, nullptr, f.device, i.device), "rows");
+    f.finish("rows");
+    i.finish("rows");
+    const auto n = static_cast<int64_t>(threads);
+    const float halves = static_cast<float>((n + 6) / 7), twos = static_cast<float>((n + 5) / 7);
+    expect(f.host[0] == static_cast<float>(n * (n + 1) / 2) && f.host[1] == static_cast<float>(n) &&
+               f.host[2] == 1.0f && f.host[3] == std::exp2(twos - halves) &&
+               i.host[0] == (n * (n - 1) / 2) << 33,
+           "block_sum, block_product, block_maximum, block_minimum");
+  }
 }
 
 __global__ void atomics(int* i, float* f, unsigned* u, long long* l) {
@@ -328,6 +378,8 @@ int run() {
   checkShuffles();
   checkSharedMemory();
   checkVectors();
+  checkProducts();
+  checkRows();
   checkAtomics();
   checkGraph();
   checkTrap();

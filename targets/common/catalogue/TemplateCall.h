@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matrix products and convolutions share in the compiler: the heavy op of a kernel, and the
-// epilogue around it.
+// What the catalogues of all families share in the compiler: the heavy op of a kernel, the epilogue
+// around it, and the call of the template that computes both.
 #pragma once
 #include "compiler/lower/LowerKernel.h"
 
-namespace ortc::cpu {
+namespace ortc::catalogue {
 
 /// The only contraction or convolution of a kernel whose other ops are elementwise on its result,
 /// all in f32; null otherwise.
@@ -41,4 +41,4 @@ private:
   llvm::SmallVector<mlir::Value> buffers, sizes;
 };
 
-} // namespace ortc::cpu
+} // namespace ortc::catalogue

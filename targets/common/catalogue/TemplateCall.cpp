@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets/cpu/Epilogue.h"
+#include "targets/common/catalogue/TemplateCall.h"
 
 using namespace mlir;
 
-namespace ortc::cpu {
+namespace ortc::catalogue {
 
 Operation* heavyOp(KernelOp kernel) {
   Operation* heavy = nullptr;
@@ -129,4 +129,4 @@ void TemplateCall::finish(KernelOp kernel, Value heavy, unsigned rows) {
   b.create<YieldOp>(loc, result);
 }
 
-} // namespace ortc::cpu
+} // namespace ortc::catalogue
