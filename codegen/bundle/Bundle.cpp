@@ -33,7 +33,9 @@ BundleFacts readFacts(ModuleOp program) {
                             static_cast<int64_t>(dim.getMax()),
                             static_cast<int64_t>(dim.getMultipleOf())});
   });
-  NameTable names;
+  NameTable names; // of the parameters of `run` in the typed header, which has names of its own
+  for (const char* own : {"inputs", "outputs", "context", "state"})
+    names.reserve(own);
   auto read = [&](StringRef attr, std::vector<BundleIo>& list) {
     auto array = program->getAttrOfType<ArrayAttr>(attr);
     for (auto d : array.getAsRange<DictionaryAttr>()) {

@@ -104,6 +104,29 @@ void removePending(int signal) {
 
 } // namespace
 
+namespace {
+/// The folder that is being written, and that is gone whatever ends the writing.
+class PendingFolder {
+public:
+  explicit PendingFolder(fs::path folder) : folder(std::move(folder)) {
+    snprintf(pendingFolder, sizeof pendingFolder, "%s", this->folder.c_str());
+    for (int s : {SIGINT, SIGTERM, SIGHUP})
+      std::signal(s, removePending);
+  }
+  ~PendingFolder() {
+    std::error_code error;
+    fs::remove_all(folder, error);
+    pendingFolder[0] = 0;
+    for (int s : {SIGINT, SIGTERM, SIGHUP})
+      std::signal(s, SIG_DFL);
+  }
+  PendingFolder(const PendingFolder&) = delete;
+
+private:
+  fs::path folder;
+};
+} // namespace
+
 bool writeBundleFolder(const std::string& destination,
                        const std::function<bool(const std::string& folder)>& write,
                        std::vector<std::string>& files, Diagnostics& diagnostics) {
@@ -120,9 +143,7 @@ bool writeBundleFolder(const std::string& destination,
     diagnostics.error("", "cannot be written: {}", error.message());
     return false;
   }
-  snprintf(pendingFolder, sizeof pendingFolder, "%s", temporary.c_str());
-  for (int s : {SIGINT, SIGTERM, SIGHUP})
-    std::signal(s, removePending);
+  const PendingFolder pending(temporary);
   bool ok = false;
   {
     Diagnostics::FileScope model(diagnostics, "");
@@ -151,10 +172,6 @@ bool writeBundleFolder(const std::string& destination,
       diagnostics.error("", "cannot be put in place: {}",
                         error ? error.message() : std::string(strerror(errno)));
   }
-  fs::remove_all(temporary, error);
-  pendingFolder[0] = 0;
-  for (int s : {SIGINT, SIGTERM, SIGHUP})
-    std::signal(s, SIG_DFL);
   return ok;
 }
 

@@ -200,6 +200,15 @@ void checkCompileOptions(const CompileOptions& o, TargetInfo* target) {
   if (!target->setProcessors(o.processors, error))
     throw UsageError{
         error.empty() ? fmt::format("--mcpu has no effect on target '{}'", o.target) : error, ""};
+  const std::vector<std::string> forms = target->weightsForms();
+  if (!o.weights.empty() && std::find(forms.begin(), forms.end(), o.weights) == forms.end()) {
+    std::string known;
+    for (const std::string& f : forms)
+      known += (known.empty() ? "--weights=" : ", ") + f;
+    throw UsageError{
+        fmt::format("--weights={} has no effect on target '{}'", o.weights, o.target),
+        known.empty() ? "leave it out: there is one way only" : "it has " + known};
+  }
   for (const std::string& library : o.with)
     throw UsageError{
         fmt::format("--with={} has no effect on target '{}': it has no kernels of that library",

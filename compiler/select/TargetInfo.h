@@ -43,6 +43,8 @@ public:
   virtual bool prefersChannelsLast() const { return false; }
   /// Strings, lists, maps: steps of the host program. Firmware has none.
   virtual bool hasHostSteps() const { return true; }
+  /// What --weights may say, where the target gives a choice.
+  virtual std::vector<std::string> weightsForms() const { return {"embed", "file", "array"}; }
   virtual int64_t alignment() const { return 64; } // of buffers in the arena
   /// Kernels get ranges of memory instead of addresses: launches must tell their bytes.
   virtual bool bindsRanges() const { return false; }

@@ -32,11 +32,6 @@ bool FirmwareTarget::emit(ModuleOp program, const ProgramFacts& facts, const Bun
     strings = true;
   });
   if (strings) return false;
-  if (request.weights == "file") {
-    diagnostics.error("", "target '{}' has no files; weights are arrays in flash (--weights=array)",
-                      ownName);
-    return false;
-  }
   BundleRequest own = request;
   own.weights = "array";
   CxxBundleOptions options;
