@@ -127,6 +127,23 @@ private:
 };
 } // namespace
 
+/// What a compile that was killed outright has left beside the destination.
+static void removeStale(const fs::path& target) {
+  const std::string begin = fmt::format(".{}.", target.filename().string()), end = ".tmp";
+  std::error_code error;
+  for (fs::directory_iterator it(target.parent_path(), error), last; !error && it != last;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.size() <= begin.size() + end.size() || name.compare(0, begin.size(), begin) != 0 ||
+        name.compare(name.size() - end.size(), end.size(), end) != 0)
+      continue;
+    const std::string number = name.substr(begin.size(), name.size() - begin.size() - end.size());
+    if (number.find_first_not_of("0123456789") != std::string::npos || number.size() > 9) continue;
+    std::error_code ignored;
+    if (kill(std::stoi(number), 0) != 0 && errno == ESRCH) fs::remove_all(it->path(), ignored);
+  }
+}
+
 bool writeBundleFolder(const std::string& destination,
                        const std::function<bool(const std::string& folder)>& write,
                        std::vector<std::string>& files, Diagnostics& diagnostics) {
@@ -136,6 +153,7 @@ bool writeBundleFolder(const std::string& destination,
   if (!target.has_filename()) target = target.parent_path(); // "out/"
   if (!checkDestination(target, diagnostics)) return false;
   fs::create_directories(target.parent_path(), error);
+  removeStale(target);
   const fs::path temporary =
       target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), getpid());
   fs::remove_all(temporary, error);

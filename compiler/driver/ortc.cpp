@@ -4,6 +4,7 @@
 #include "compiler/driver/Command.h"
 #include "compiler/support/Names.h"
 #include "llvm/Support/raw_ostream.h"
+#include <system_error>
 
 using namespace ortc;
 using namespace ortc::driver;
@@ -93,6 +94,8 @@ int main(int argc, char** argv) {
     code = end(json, ExitCode::MissingTool, e.message, e.help);
   } catch (const std::bad_alloc&) {
     code = end(json, ExitCode::BadModel, "out of memory", "");
+  } catch (const std::system_error& e) { // of stdout, mostly
+    code = end(json, ExitCode::BadModel, e.what(), "");
   } catch (const std::exception& e) {
     code = end(json, ExitCode::BadModel, fmt::format("{}; this is a fault of ortc", e.what()), "");
   }

@@ -339,6 +339,11 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
     auto [c, d] = range(1);
     return {std::min(a, c), std::min(b, d)};
   }
+  if (isa<arith::SelectOp>(op)) {
+    auto [a, b] = range(1);
+    auto [c, d] = range(2);
+    return {std::min(a, c), std::max(b, d)};
+  }
   if (isa<arith::IndexCastOp>(op) && op->getOperand(0).getDefiningOp<arith::IndexCastOp>())
     return indexRange(OpFoldResult(op->getOperand(0).getDefiningOp()->getOperand(0)));
   return {lo, hi};

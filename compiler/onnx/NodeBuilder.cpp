@@ -145,7 +145,8 @@ std::vector<Size> NodeBuilder::sizes(Tensor t) {
   return r;
 }
 Size NodeBuilder::size(Tensor t, int64_t dim) {
-  if (dim >= t.rank()) error("an input has rank {}; expected at least {}", t.rank(), dim + 1);
+  if (dim < 0 || dim >= t.rank())
+    error("an input has rank {}; expected at least {}", t.rank(), std::max<int64_t>(dim, 0) + 1);
   return {this, getSize(b, t.value, dim)};
 }
 int64_t NodeBuilder::axis(int64_t value, int64_t rank, StringRef name) {

@@ -26,7 +26,9 @@ public:
           for (mlir::Diagnostic& note : d.getNotes())
             made.note("{}", note.str());
           return mlir::success();
-        }) {}
+        }) {
+    context.printOpOnDiagnostic(false); // messages are for people who know their model, not our IR
+  }
 
 private:
   mlir::ScopedDiagnosticHandler handler;
