@@ -33,7 +33,9 @@ BundleFacts readFacts(ModuleOp program) {
                             static_cast<int64_t>(dim.getMax()),
                             static_cast<int64_t>(dim.getMultipleOf())});
   });
-  NameTable names;
+  NameTable names; // of the parameters of `run` in the typed header, which has names of its own
+  for (const char* own : {"inputs", "outputs", "context", "state"})
+    names.reserve(own);
   auto read = [&](StringRef attr, std::vector<BundleIo>& list) {
     auto array = program->getAttrOfType<ArrayAttr>(attr);
     for (auto d : array.getAsRange<DictionaryAttr>()) {
@@ -467,10 +469,9 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake ${{CMAKE_CURRENT_BIN
                     "install(FILES weights/{0}.bin DESTINATION ${{CMAKE_INSTALL_DATADIR}}/{0})\n",
                     n)
               : ""));
-  std::string config =
-      fmt::format("@PACKAGE_INIT@\n{1}{2}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
-                  n, hosted ? "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n" : "",
-                  dependencies);
+  std::string config = fmt::format(
+      "@PACKAGE_INIT@\n{1}{2}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n", n,
+      hosted ? "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n" : "", dependencies);
   return write("CMakeLists.txt", text) && write(n + "Config.cmake.in", config);
 }
 

@@ -6,8 +6,10 @@
 namespace ortc::codegen {
 
 std::string legalIdentifier(llvm::StringRef text) {
+  constexpr size_t kLongest = 64; // models have names of thousands of characters
   std::string r;
   for (char c : text) {
+    if (r.size() == kLongest) break;
     if (llvm::isAlnum(c))
       r += c;
     else if (!r.empty() && r.back() != '_')
@@ -85,6 +87,8 @@ bool isReservedWord(llvm::StringRef name) {
 
 std::string Names::fresh(llvm::StringRef wish) {
   std::string name = legalIdentifier(wish);
+  // Macros, types and functions of ours: no number behind the name makes it another one.
+  if (llvm::StringRef(name).starts_with_insensitive("ortc")) name = "v_" + name;
   // `x` taken: x1, x2, ...; a wish that ends in a digit or is a keyword gets an underscore: x1_1,
   // exp_1.
   std::string stem = llvm::isDigit(name.back()) || isReservedWord(name) ? name + "_" : name;

@@ -2,6 +2,7 @@
 #include "codegen/common/CPrinter.h"
 #include "codegen/common/Provenance.h"
 #include "codegen/js/PrintJs.h"
+#include "compiler/support/Names.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -10,24 +11,20 @@ using namespace mlir;
 namespace ortc::codegen::js {
 namespace {
 
+/// A string of JavaScript, whose characters are code points, not bytes as in C.
 std::string quoted(StringRef text) {
-  std::string s = escapeForString(text); // octal escapes are C's
   std::string r = "'";
-  for (size_t i = 0; i < s.size(); ++i) {
-    if (s[i] == '\\' && i + 3 < s.size() && llvm::isDigit(s[i + 1])) {
-      unsigned byte = (s[i + 1] - '0') * 64 + (s[i + 2] - '0') * 8 + (s[i + 3] - '0');
-      r += "\\x" + llvm::utohexstr(byte, true, 2);
-      i += 3;
-    } else if (s.compare(i, 3, "?\"\"") == 0) {
-      r += "?";
-      i += 2;
-    } else if (s[i] == '\\' && i + 1 < s.size() && s[i + 1] == '"') {
-      r += '"';
-      ++i;
-    } else {
-      if (s[i] == '\'') r += '\\';
-      r += s[i];
-    }
+  for (std::string_view rest(text.data(), text.size()); !rest.empty();) {
+    const std::string_view before = rest;
+    const int32_t c = takeCodePoint(rest);
+    if (c == '\'' || c == '\\')
+      r += '\\', r += static_cast<char>(c);
+    else if (c < 0)
+      r += "\\ufffd"; // no UTF-8: what a decoder makes of it
+    else if (isUnsafeToPrint(c))
+      r += "\\u{" + llvm::utohexstr(static_cast<uint32_t>(c), /*LowerCase=*/true) + "}";
+    else
+      r += before.substr(0, before.size() - rest.size());
   }
   return r + "'";
 }

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include <llvm/ADT/StringRef.h>
 
 #include "compiler/import/FileSet.h"
 #include "compiler/support/Names.h"
 #include "compiler/support/NumberFormats.h"
+#include "compiler/support/WriteFile.h"
 
 namespace ortc {
 namespace {
@@ -312,13 +312,10 @@ std::optional<CaseTensor> readNpyFile(const std::string& path, DType wanted,
 }
 
 bool writeNpyFile(const std::string& path, const CaseTensor& tensor, Diagnostics& diagnostics) {
-  const std::vector<uint8_t> bytes = formatNpy(tensor);
-  std::ofstream out(path, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()),
-            static_cast<std::streamsize>(bytes.size()));
-  if (out.flush()) return true;
+  std::string why;
+  if (writeWholeFile(path, formatNpy(tensor), why)) return true;
   Diagnostics::FileScope scope(diagnostics, path);
-  diagnostics.error({}, "cannot write the file");
+  diagnostics.error({}, "cannot be written: {}", why);
   return false;
 }
 

@@ -4,7 +4,6 @@
 #include "compiler/cases/Npz.h"
 
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include <zlib.h>
@@ -12,6 +11,7 @@
 #include "compiler/cases/Npy.h"
 #include "compiler/import/FileSet.h"
 #include "compiler/support/NumberFormats.h"
+#include "compiler/support/WriteFile.h"
 
 namespace ortc {
 namespace {
@@ -315,13 +315,10 @@ std::optional<NamedTensors> readNpzFile(const std::string& path,
 
 bool writeNpzFile(const std::string& path, const NamedTensors& tensors, Diagnostics& diagnostics,
                   bool compress) {
-  const std::vector<uint8_t> bytes = formatNpz(tensors, compress);
-  std::ofstream out(path, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()),
-            static_cast<std::streamsize>(bytes.size()));
-  if (out.flush()) return true;
+  std::string why;
+  if (writeWholeFile(path, formatNpz(tensors, compress), why)) return true;
   Diagnostics::FileScope scope(diagnostics, path);
-  diagnostics.error({}, "cannot write the file");
+  diagnostics.error({}, "cannot be written: {}", why);
   return false;
 }
 

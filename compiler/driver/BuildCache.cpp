@@ -12,6 +12,15 @@ namespace fs = std::filesystem;
 
 namespace ortc::driver {
 
+static fs::path temporaryFolder() {
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error);
+  if (error)
+    throw UsageError{fmt::format("there is no folder for temporary files: {}", error.message()),
+                     "set TMPDIR to a folder that is there"};
+  return folder;
+}
+
 static std::string environment(const char* name) {
   const char* v = getenv(name);
   return v ? v : "";
@@ -28,7 +37,7 @@ BuildCache::BuildCache(bool enabled, const std::string& workFolder) {
   else if (std::string home = environment("HOME"); !home.empty())
     wanted = fs::path(home) / ".cache" / "ortc";
   else
-    wanted = fs::temp_directory_path() / fmt::format("ortc-cache-{}", getuid());
+    wanted = temporaryFolder() / fmt::format("ortc-cache-{}", getuid());
   std::error_code error;
   fs::create_directories(wanted, error);
   struct stat s{};
@@ -102,7 +111,7 @@ std::string BuildKey::hex() {
 WorkFolder::WorkFolder(const std::string& kept) : folder(kept), temporary(kept.empty()) {
   std::error_code error;
   if (temporary) {
-    std::string pattern = (fs::temp_directory_path() / "ortc-XXXXXX").string();
+    std::string pattern = (temporaryFolder() / "ortc-XXXXXX").string();
     if (!mkdtemp(pattern.data()))
       throw UsageError{fmt::format("no temporary folder can be made: {}", strerror(errno)),
                        "set TMPDIR"};

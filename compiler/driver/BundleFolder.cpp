@@ -104,6 +104,46 @@ void removePending(int signal) {
 
 } // namespace
 
+namespace {
+/// The folder that is being written, and that is gone whatever ends the writing.
+class PendingFolder {
+public:
+  explicit PendingFolder(fs::path folder) : folder(std::move(folder)) {
+    snprintf(pendingFolder, sizeof pendingFolder, "%s", this->folder.c_str());
+    for (int s : {SIGINT, SIGTERM, SIGHUP})
+      std::signal(s, removePending);
+  }
+  ~PendingFolder() {
+    std::error_code error;
+    fs::remove_all(folder, error);
+    pendingFolder[0] = 0;
+    for (int s : {SIGINT, SIGTERM, SIGHUP})
+      std::signal(s, SIG_DFL);
+  }
+  PendingFolder(const PendingFolder&) = delete;
+
+private:
+  fs::path folder;
+};
+} // namespace
+
+/// What a compile that was killed outright has left beside the destination.
+static void removeStale(const fs::path& target) {
+  const std::string begin = fmt::format(".{}.", target.filename().string()), end = ".tmp";
+  std::error_code error;
+  for (fs::directory_iterator it(target.parent_path(), error), last; !error && it != last;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.size() <= begin.size() + end.size() || name.compare(0, begin.size(), begin) != 0 ||
+        name.compare(name.size() - end.size(), end.size(), end) != 0)
+      continue;
+    const std::string number = name.substr(begin.size(), name.size() - begin.size() - end.size());
+    if (number.find_first_not_of("0123456789") != std::string::npos || number.size() > 9) continue;
+    std::error_code ignored;
+    if (kill(std::stoi(number), 0) != 0 && errno == ESRCH) fs::remove_all(it->path(), ignored);
+  }
+}
+
 bool writeBundleFolder(const std::string& destination,
                        const std::function<bool(const std::string& folder)>& write,
                        std::vector<std::string>& files, Diagnostics& diagnostics) {
@@ -113,6 +153,7 @@ bool writeBundleFolder(const std::string& destination,
   if (!target.has_filename()) target = target.parent_path(); // "out/"
   if (!checkDestination(target, diagnostics)) return false;
   fs::create_directories(target.parent_path(), error);
+  removeStale(target);
   const fs::path temporary =
       target.parent_path() / fmt::format(".{}.{}.tmp", target.filename().string(), getpid());
   fs::remove_all(temporary, error);
@@ -120,9 +161,7 @@ bool writeBundleFolder(const std::string& destination,
     diagnostics.error("", "cannot be written: {}", error.message());
     return false;
   }
-  snprintf(pendingFolder, sizeof pendingFolder, "%s", temporary.c_str());
-  for (int s : {SIGINT, SIGTERM, SIGHUP})
-    std::signal(s, removePending);
+  const PendingFolder pending(temporary);
   bool ok = false;
   {
     Diagnostics::FileScope model(diagnostics, "");
@@ -151,10 +190,6 @@ bool writeBundleFolder(const std::string& destination,
       diagnostics.error("", "cannot be put in place: {}",
                         error ? error.message() : std::string(strerror(errno)));
   }
-  fs::remove_all(temporary, error);
-  pendingFolder[0] = 0;
-  for (int s : {SIGINT, SIGTERM, SIGHUP})
-    std::signal(s, SIG_DFL);
   return ok;
 }
 

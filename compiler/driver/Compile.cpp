@@ -19,6 +19,7 @@ namespace {
 struct Options {
   CompileOptions compile;
   std::string model, destination;
+  bool hasDestination = false;
 };
 
 /// --emit-ir: the IR after a stage, with large constants cut short.
@@ -70,9 +71,7 @@ bool fitsBoard(const Options& o, const Bundle& bundle, const ProgramFacts& facts
         .error("", "the bundle {} (--max-flash={}, --max-ram={})", log,
                o.compile.maxFlash.empty() ? "none" : o.compile.maxFlash,
                o.compile.maxRam.empty() ? "none" : o.compile.maxRam)
-        .note("weights take {} bytes of flash; the largest set of tensors that are live at once "
-              "takes {} bytes of RAM",
-              facts.weights.bytes(), facts.largestLiveSet);
+        .note("weights take {} bytes of flash; {}", facts.weights.bytes(), liveSetText(facts));
   else
     diagnostics.error("", "what was emitted cannot be built; this is a fault of ortc")
         .note("{}", log);
@@ -102,6 +101,7 @@ int compile(const GlobalOptions& global, Options& o) {
   if (!o.compile.name.empty() && legaliseIdentifier(o.compile.name) != o.compile.name)
     throw UsageError{fmt::format("--name: {} is no identifier", quoteName(o.compile.name)),
                      "take " + legaliseIdentifier(o.compile.name)};
+  if (o.hasDestination && o.destination.empty()) throw UsageError{"-o names no folder", ""};
   if (o.destination.empty()) o.destination = bundleName(o.compile, o.model);
 
   Diagnostics diagnostics;
@@ -157,7 +157,10 @@ void addCompile(CLI::App& app, GlobalOptions& global, Action& action) {
                 "Folder of the bundle (default: its name, here); an old bundle is replaced")
       ->type_name("DIR");
   addCompileOptions(*c, o->compile, /*builds=*/false);
-  c->callback([&global, &action, o] { action = [&global, o] { return compile(global, *o); }; });
+  c->callback([&global, &action, o, c] {
+    o->hasDestination = c->count("-o") != 0;
+    action = [&global, o] { return compile(global, *o); };
+  });
 }
 
 } // namespace ortc::driver

@@ -76,7 +76,10 @@ void addCompileOptions(CLI::App& command, CompileOptions& o, bool builds) {
   command
       .add_option("--target", o.target, "What to compile for; `ortc doctor` lists what is there")
       ->type_name("T");
-  command.add_option("--mcpu", o.processors, "Processors by name, e.g. x86-64-v3 or sm_80,sm_90; several: one bundle for all of them")
+  command
+      .add_option(
+          "--mcpu", o.processors,
+          "Processors by name, e.g. x86-64-v3 or sm_80,sm_90; several: one bundle for all of them")
       ->delimiter(',')
       ->type_name("LIST");
   command
@@ -208,6 +211,14 @@ void checkCompileOptions(const CompileOptions& o, TargetInfo* target) {
   if (!target->setProcessors(o.processors, error))
     throw UsageError{
         error.empty() ? fmt::format("--mcpu has no effect on target '{}'", o.target) : error, ""};
+  const std::vector<std::string> forms = target->weightsForms();
+  if (!o.weights.empty() && std::find(forms.begin(), forms.end(), o.weights) == forms.end()) {
+    std::string known;
+    for (const std::string& f : forms)
+      known += (known.empty() ? "--weights=" : ", ") + f;
+    throw UsageError{fmt::format("--weights={} has no effect on target '{}'", o.weights, o.target),
+                     known.empty() ? "leave it out: there is one way only" : "it has " + known};
+  }
   if (!o.numerics.empty() && !target->setStrict(o.numerics == "strict"))
     throw UsageError{
         fmt::format("--numerics has no effect on target '{}': its sums are always plain", o.target),

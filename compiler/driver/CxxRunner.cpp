@@ -320,6 +320,9 @@ private:
         commands.size(), jobs, {1800, 0},
         [&](size_t i) {
           ProcessResult r = runProgram(commands[i], 1800);
+          if (r.exitCode != 0 && r.output.find_first_not_of(" \n") == std::string::npos)
+            r.output = fmt::format("{} ended with exit code {} and said nothing", commands[i][0],
+                                   r.exitCode);
           return (r.exitCode == 0 ? "0" : "1") + r.output;
         },
         [&](size_t i, WorkerResult r) {

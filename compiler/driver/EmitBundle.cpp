@@ -51,6 +51,18 @@ std::string commandText(const CompileOptions& o, const std::string& model) {
   return text;
 }
 
+std::string liveSetText(const ProgramFacts& facts) {
+  std::string text = fmt::format("the largest set of tensors that are live at once takes {} bytes",
+                                 facts.largestLiveSet);
+  constexpr size_t kMost = 8;
+  for (size_t i = 0; i < std::min(kMost, facts.liveSet.size()); ++i)
+    text += fmt::format("{} {} of {}", i ? "," : ":", quoteName(facts.liveSet[i].first),
+                        facts.liveSet[i].second);
+  if (facts.liveSet.size() > kMost)
+    text += fmt::format(" and {} more", facts.liveSet.size() - kMost);
+  return text;
+}
+
 bool checkLimits(const CompileOptions& options, const ProgramFacts& facts,
                  Diagnostics& diagnostics) {
   if (!options.maxRam.empty()) {
@@ -66,8 +78,7 @@ bool checkLimits(const CompileOptions& options, const ProgramFacts& facts,
       diagnostics
           .error("", "the model needs {} bytes of memory, and --max-ram allows {}",
                  *facts.arenaBytes, limit)
-          .note("the largest set of tensors that are live at once takes {} bytes",
-                facts.largestLiveSet);
+          .note("{}", liveSetText(facts));
       return false;
     }
   }

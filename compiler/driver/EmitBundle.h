@@ -27,6 +27,9 @@ std::optional<Emitted> emitBundle(const CompileOptions& options, const PipelineO
                                   const TargetInfo& target, const EmitRequest& request,
                                   Diagnostics& diagnostics);
 
+/// Which tensors make up the most memory that is in use at one time, for messages.
+std::string liveSetText(const ProgramFacts& facts);
+
 /// Compares what the program needs with --max-ram and --max-flash.
 bool checkLimits(const CompileOptions& options, const ProgramFacts& facts,
                  Diagnostics& diagnostics);

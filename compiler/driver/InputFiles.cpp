@@ -7,6 +7,7 @@
 #include "compiler/driver/Command.h"
 #include "compiler/support/Names.h"
 #include "compiler/support/NumberFormats.h"
+#include <set>
 
 namespace ortc::driver {
 namespace {
@@ -70,6 +71,7 @@ std::optional<std::vector<CaseValue>> readInputs(const onnx::Graph& graph,
       values[*i] = std::move(tensor);
     }
   }
+  std::set<std::string> byName;
   for (const std::string& text : choice.files) {
     size_t at = text.rfind('=');
     if (at == std::string::npos)
@@ -80,6 +82,8 @@ std::optional<std::vector<CaseValue>> readInputs(const onnx::Graph& graph,
       unknown(name, "--input");
       return std::nullopt;
     }
+    if (!byName.insert(name).second)
+      throw UsageError{fmt::format("--input is given twice for {}", quoteName(name)), ""};
     if (endsWith(path, ".pb")) {
       values[*i] = readValueFile(path, infos[*i]->type.kind, diagnostics);
       if (!values[*i]) return std::nullopt;

@@ -150,6 +150,8 @@ int inspect(const GlobalOptions& global, const std::string& path, const CompileO
   std::unique_ptr<onnx::OnnxFile> file = onnx::OnnxFile::open(path, diagnostics);
   if (!file) return finish(global, diagnostics);
   const onnx::Model& model = file->model();
+  if (!checkSizeOptions(model.graph, options.import, diagnostics))
+    return finish(global, diagnostics);
   Counts counts;
   counts.add(model.graph);
   for (const onnx::Function& f : model.functions)

@@ -7,6 +7,7 @@
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/Session.h"
 #include "compiler/support/Names.h"
+#include "compiler/support/WriteFile.h"
 #include <filesystem>
 #include <memory>
 
@@ -49,6 +50,9 @@ int run(const GlobalOptions& global, RunOptions& o) {
     throw UsageError{"--emit-ir stops before there is anything to run: use it with `ortc compile`",
                      ""};
   PipelineOptions pipeline = pipelineOptions(o.compile);
+  if (!o.output.empty())
+    if (std::string why = whyNotWritable(o.output); !why.empty())
+      throw UsageError{fmt::format("-o: {} cannot be written: {}", quoteName(o.output), why), ""};
   Diagnostics diagnostics(o.model);
   std::optional<WorkFolder> work;
   std::unique_ptr<DeviceRunner> runner;
@@ -100,7 +104,8 @@ void addRun(CLI::App& app, GlobalOptions& global, Action& action) {
   c->add_option("--inputs", o->inputs.archive, "Inputs by name from an .npz archive")
       ->type_name("FILE");
   c->add_option("--random", o->inputs.seed, "Make the inputs that no file gives from this seed")
-      ->type_name("SEED");
+      ->type_name("SEED")
+      ->check(CLI::NonNegativeNumber);
   c->add_option("-o", o->output, "Write all outputs into an .npz archive")->type_name("FILE");
   c->callback([&global, &action, o] {
     action = [&global, o] {

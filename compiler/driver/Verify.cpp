@@ -5,6 +5,7 @@
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/WorkerPool.h"
 #include "compiler/support/Names.h"
+#include "compiler/support/WriteFile.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <memory>
@@ -76,14 +77,12 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
   std::vector<CaseInput> cases = collectCases(o.paths, diagnostics);
   if (diagnostics.hasErrors())
     throw UsageError{firstError(diagnostics) + " (" + diagnostics.all().front().file + ")", ""};
-  // Opened before the work, so that hours of it are not lost to a path that cannot be written.
-  std::error_code error;
-  std::unique_ptr<llvm::raw_fd_ostream> jsonFile;
-  if (!o.jsonFile.empty() && o.jsonFile != "-") {
-    jsonFile = std::make_unique<llvm::raw_fd_ostream>(o.jsonFile, error);
-    if (error)
-      throw UsageError{fmt::format("'{}' cannot be written: {}", o.jsonFile, error.message()), ""};
-  }
+  // Asked before the work, so that hours of it are not lost to a path that cannot be written.
+  const bool toFile = !o.jsonFile.empty() && o.jsonFile != "-";
+  if (toFile)
+    if (std::string why = whyNotWritable(o.jsonFile); !why.empty())
+      throw UsageError{fmt::format("--json: {} cannot be written: {}", quoteName(o.jsonFile), why),
+                       ""};
   const bool jsonOnly = global.json || o.jsonFile == "-";
 
   std::optional<WorkFolder> work;
@@ -140,7 +139,15 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
                               {"skipped", static_cast<int64_t>(skipped)},
                               {"cases", std::move(list)}};
   llvm::json::Value value(std::move(document));
-  if (jsonFile) *jsonFile << llvm::formatv("{0:2}", value) << "\n";
+  if (toFile) {
+    const std::string text = llvm::formatv("{0:2}\n", value).str();
+    std::string why;
+    if (!writeWholeFile(o.jsonFile, {reinterpret_cast<const uint8_t*>(text.data()), text.size()},
+                        why)) {
+      fmt::print(stderr, "{}: error: cannot be written: {}\n", escapeControls(o.jsonFile), why);
+      ++failed;
+    }
+  }
   if (jsonOnly)
     printJson(value);
   else
@@ -173,7 +180,14 @@ void addVerify(CLI::App& app, GlobalOptions& global, Action& action) {
       ->check(CLI::Range(1, 1024));
   c->add_option("--timeout", o->timeout, "Seconds that one case may take")
       ->type_name("S")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            double seconds = 0;
+            return CLI::detail::lexical_cast(text, seconds) && seconds > 0
+                       ? std::string()
+                       : "'" + text + "' is not a number of seconds above 0";
+          },
+          ""))
       ->capture_default_str();
   c->add_option("--keep", o->keep, "Leave bundles and what was built of them in this folder")
       ->type_name("DIR");

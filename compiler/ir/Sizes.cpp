@@ -17,6 +17,17 @@ std::optional<int64_t> constantSize(OpFoldResult size) {
   return getConstantIntValue(size);
 }
 
+bool isTooLarge(ArrayRef<int64_t> sizes) {
+  constexpr int64_t kMost = int64_t(1) << 48;
+  int64_t product = 1;
+  for (int64_t s : sizes) {
+    if (s <= 1) continue; // one that is not known is counted as 1
+    if (s > kMost / product) return true;
+    product *= s;
+  }
+  return false;
+}
+
 Value sizeValue(OpBuilder& b, Location loc, OpFoldResult size) {
   // A constant that is already a value may stand later than where it is needed now.
   if (auto c = constantSize(size)) return b.create<arith::ConstantIndexOp>(loc, *c);
@@ -153,6 +164,17 @@ bool sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
          });
 }
 
+// Folding wraps around, as the run would: that what counts fits is checked where tensors are made.
+static int64_t wrapAdd(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+}
+static int64_t wrapSub(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(y));
+}
+static int64_t wrapMul(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+}
+
 template <typename Op, typename Fn>
 static OpFoldResult fold2(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y, Fn fn) {
   auto cx = constantSize(x), cy = constantSize(y);
@@ -161,6 +183,8 @@ static OpFoldResult fold2(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResu
 }
 
 static int64_t floorDiv(int64_t x, int64_t y) {
+  if (y == 0) return 0; // of a dim that is 0: nothing is computed with it
+  if (y == -1) return wrapSub(0, x);
   return x / y - (x % y != 0 && (x < 0) != (y < 0));
 }
 
@@ -172,20 +196,20 @@ OpFoldResult addSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y
     if (auto v = dyn_cast<Value>(x))
       if (auto add = v.getDefiningOp<arith::AddIOp>())
         if (auto c1 = getConstantIntValue(add.getRhs()))
-          return addSizes(b, loc, add.getLhs(), b.getIndexAttr(*c1 + *c2));
+          return addSizes(b, loc, add.getLhs(), b.getIndexAttr(wrapAdd(*c1, *c2)));
   if (constantSize(x)) std::swap(x, y);
-  return fold2<arith::AddIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return p + q; });
+  return fold2<arith::AddIOp>(b, loc, x, y, wrapAdd);
 }
 OpFoldResult subSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
-  if (auto c = constantSize(y)) return addSizes(b, loc, x, b.getIndexAttr(-*c));
+  if (auto c = constantSize(y)) return addSizes(b, loc, x, b.getIndexAttr(wrapSub(0, *c)));
   if (sameSize(x, y)) return b.getIndexAttr(0);
-  return fold2<arith::SubIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return p - q; });
+  return fold2<arith::SubIOp>(b, loc, x, y, wrapSub);
 }
 OpFoldResult mulSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (constantSize(x) == 1) return y;
   if (constantSize(y) == 1) return x;
   if (constantSize(x)) std::swap(x, y);
-  return fold2<arith::MulIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return p * q; });
+  return fold2<arith::MulIOp>(b, loc, x, y, wrapMul);
 }
 OpFoldResult floorDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (constantSize(y) == 1) return x;
@@ -194,8 +218,8 @@ OpFoldResult floorDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldRes
 }
 OpFoldResult ceilDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (constantSize(y) == 1) return x;
-  return fold2<arith::CeilDivSIOp>(b, loc, x, y,
-                                   [](int64_t p, int64_t q) { return -floorDiv(-p, q); });
+  return fold2<arith::CeilDivSIOp>(
+      b, loc, x, y, [](int64_t p, int64_t q) { return wrapSub(0, floorDiv(wrapSub(0, p), q)); });
 }
 OpFoldResult maxSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (sameSize(x, y)) return x;
@@ -309,7 +333,9 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
   if (isa<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::DivSIOp, arith::DivUIOp>(op)) {
     auto [a, b] = range(0);
     auto [c, d] = range(1);
-    if (c != d || c <= 0) return {lo, hi};
+    if (c <= 0) return {lo, hi};
+    if (c != d) // by one or more: no further from 0
+      return {a < 0 ? a : 0, b < 0 ? 0 : b};
     int64_t bump = isa<arith::CeilDivSIOp>(op) ? c - 1 : 0;
     return {a == lo ? lo : floorDiv(a + bump, c), b == hi ? hi : floorDiv(b + bump, c)};
   }
@@ -341,7 +367,7 @@ struct Factors {
 
   void multiply(OpFoldResult size) {
     if (auto c = constantSize(size)) {
-      constant *= *c;
+      constant = wrapMul(constant, *c);
       return;
     }
     Value v = cast<Value>(size);
@@ -368,6 +394,15 @@ struct Factors {
   }
 };
 } // namespace
+
+bool sameProduct(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
+  Factors left, right;
+  for (OpFoldResult s : a)
+    left.multiply(s);
+  for (OpFoldResult s : b)
+    right.multiply(s);
+  return (left.constant == 0 && right.constant == 0) || left == right;
+}
 
 SmallVector<DimGroup> groupDims(ArrayRef<OpFoldResult> from, ArrayRef<OpFoldResult> to) {
   SmallVector<DimGroup> groups;

@@ -33,7 +33,14 @@ mlir::Value createEmpty(mlir::OpBuilder& b, mlir::Location loc,
 /// sums of both.)
 bool sameSize(mlir::OpFoldResult a, mlir::OpFoldResult b);
 bool sameSizes(llvm::ArrayRef<mlir::OpFoldResult> a, llvm::ArrayRef<mlir::OpFoldResult> b);
+/// Is it proven that both are sizes of equally many elements? (Products of the same factors.)
+bool sameProduct(llvm::ArrayRef<mlir::OpFoldResult> a, llvm::ArrayRef<mlir::OpFoldResult> b);
 std::optional<int64_t> constantSize(mlir::OpFoldResult size);
+
+/// Would a tensor of these sizes exceed what any machine addresses (2^48 elements)? Sizes of 0 do
+/// not help: strides are products of the others. Below it, no product of bytes and offsets
+/// overflows.
+bool isTooLarge(llvm::ArrayRef<int64_t> sizes);
 
 /// Smallest and largest value that an index expression can take, from the bounds of `ortc.dim` and
 /// arithmetic; {INT64_MIN, INT64_MAX} when nothing is known.

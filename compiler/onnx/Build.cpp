@@ -109,6 +109,17 @@ Tensor NodeBuilder::fromSizes(ArrayRef<Size> list, DType dtype) {
 // ---- maps ----
 
 Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) {
+  SmallVector<int64_t> known;
+  for (Size s : shape)
+    known.push_back(s.constant().value_or(1));
+  if (isTooLarge(known)) {
+    std::string text;
+    for (Size s : shape)
+      text += (text.empty() ? "" : ",") + (s.constant() ? std::to_string(*s.constant()) : "?");
+    error("a tensor of sizes [{}] is too large", text);
+  }
+  for (int64_t s : known)
+    if (s < 0) error("a size of the result is {}", s);
   return createEmpty(b, loc, raw(shape), elementType);
 }
 
@@ -140,9 +151,9 @@ static void checkBroadcast(NodeBuilder& n, Size x, Size y) {
     isOne = isOne ? Value(b.create<arith::OrIOp>(n.loc, isOne, e)) : e;
   }
   Value holds = b.create<arith::OrIOp>(n.loc, isOne, equal(p, q));
-  b.create<CheckOp>(n.loc, holds, "RUN_ERROR",
-                    fmt::format("{}: sizes that are neither equal nor 1 do not broadcast",
-                                n.node.describe()));
+  b.create<CheckOp>(
+      n.loc, holds, "RUN_ERROR",
+      fmt::format("{}: sizes that are neither equal nor 1 do not broadcast", n.node.describe()));
 }
 
 /// The size of two free ones that are equal, or of which one is 1: the larger; 0 beside 1 stays 0.
@@ -331,6 +342,59 @@ Scalar NodeBuilder::atOr(Tensor t, ArrayRef<Scalar> indices, Scalar inside, doub
       [&] { return literal(otherwise, t.elementType(), unsignedOf(t.dtype)); });
 }
 
+// ---- what sizes must be ----
+
+void NodeBuilder::requireThat(Scalar condition, StringRef what) {
+  if (auto known = getConstantIntValue(condition.v)) {
+    if (!*known) fail(what.str());
+    return;
+  }
+  std::string text = node.describe() + ": " + what.str();
+  if (std::string types = inputsText(); !types.empty()) text += " (" + types + ")";
+  b.create<CheckOp>(loc, condition.v, "RUN_ERROR", text);
+}
+
+std::string NodeBuilder::inputsText() {
+  std::string text;
+  for (auto [i, t] : llvm::enumerate(inputs))
+    if (t && i < node.inputs.size() && text.size() < 200)
+      text += (text.empty() ? "" : ", ") + quoteName(node.inputs[i]) + " is " + typeText(t);
+  return text;
+}
+
+void NodeBuilder::requireEqual(Size x, Size y, StringRef what) {
+  if (same(x, y)) return;
+  if (x.constant() && y.constant())
+    error("{}: {} and {}", what.str(), *x.constant(), *y.constant());
+  auto [a, b] = indexRange(x.v);
+  auto [c, d] = indexRange(y.v);
+  if (b < c || d < a) error("{}: {} to {}, and {} to {}", what.str(), a, b, c, d);
+  requireThat(equal(index(x), index(y)), what);
+}
+
+void NodeBuilder::requireNonNegative(Size x, StringRef what) {
+  auto [low, high] = indexRange(x.v);
+  if (low >= 0) return;
+  if (high < 0) fail(what.str());
+  requireThat(index(x) >= 0.0, what);
+}
+
+/// Reshaping: no element is made up or lost, whatever sizes a run has.
+void NodeBuilder::requireSameCount(ArrayRef<Size> from, ArrayRef<Size> to) {
+  if (sameProduct(raw(from), raw(to))) return;
+  Size before = size(1), after = size(1);
+  for (Size s : from)
+    before = before * s;
+  for (Size s : to)
+    after = after * s;
+  if (before.constant() && after.constant())
+    error("{} elements cannot be shaped into {}", *before.constant(), *after.constant());
+  for (Size s : to) // two negative ones would hide each other
+    requireNonNegative(s, "a size of the shape is negative");
+  requireThat(equal(index(before), index(after)),
+              "the elements of the input do not fit the shape that it is to have");
+}
+
 // ---- structure ----
 
 Tensor NodeBuilder::reshape(Tensor x, ArrayRef<Size> shape) {
@@ -340,6 +404,7 @@ Tensor NodeBuilder::reshape(Tensor x, ArrayRef<Size> shape) {
       }))
     return x;
   Value init = empty(shape, x.elementType());
+  requireSameCount(from, shape);
   return made(b.createOrFold<ReshapeOp>(loc, init.getType(), x.value, init), x.dtype);
 }
 
@@ -378,6 +443,10 @@ Tensor NodeBuilder::broadcastTo(Tensor x, ArrayRef<Size> shape) {
             d);
     read.push_back(one && !equal ? b.getAffineConstantExpr(0) : b.getAffineDimExpr(lead + d));
     certain &= one || equal;
+    if (one || equal) continue;
+    Scalar fits = opdef::equal(index(in[d]), index(shape[lead + d]));
+    if (indexRange(in[d].v).first <= 1) fits = bitOr(fits, opdef::equal(index(in[d]), 1.0));
+    requireThat(fits, "shapes do not broadcast on axis " + std::to_string(d));
   }
   if (!certain) // a free size may turn out to be 1: the run decides, with index 0 there
     return generate(shape, x.dtype, [&](ArrayRef<Scalar> i) {
@@ -413,8 +482,7 @@ Tensor NodeBuilder::concat(ArrayRef<Tensor> xs, int64_t axis) {
     std::vector<Size> s = sizes(x);
     for (int64_t d = 0; d < x.rank(); ++d)
       if (d != axis) {
-        if (s[d].constant() && shape[d].constant() && *s[d].constant() != *shape[d].constant())
-          error("sizes on axis {} differ: {} and {}", d, *shape[d].constant(), *s[d].constant());
+        requireEqual(shape[d], s[d], "sizes on axis " + std::to_string(d) + " differ");
         if (s[d].constant()) shape[d] = s[d];
       }
     total = total + s[axis];
@@ -439,6 +507,14 @@ Tensor NodeBuilder::slice(Tensor x, ArrayRef<Size> starts, ArrayRef<Size> sizes_
     whole &= starts[d].is(0) && same(sizes_[d], in[d]) && (steps.empty() || steps[d] == 1);
   }
   if (whole) return x;
+  // Upstream folds slices of constants by their raw data, which strings have not.
+  if (x.dtype == DType::String && x.value.getDefiningOp<arith::ConstantOp>())
+    return generate(sizes_, x.dtype, [&](ArrayRef<Scalar> o) {
+      SmallVector<Scalar> i;
+      for (size_t d = 0; d < starts.size(); ++d)
+        i.push_back(index(starts[d]) + o[d] * static_cast<double>(steps.empty() ? 1 : steps[d]));
+      return at(x, i);
+    });
   return made(b.create<tensor::ExtractSliceOp>(loc, x.value, offsets, extents, strides), x.dtype);
 }
 
@@ -467,8 +543,7 @@ Tensor NodeBuilder::contract(Tensor lhs, Tensor rhs, StringRef equation,
     size_t i = l.find(c), j = r.find(c);
     Size s = i != StringRef::npos ? ls[i] : rs[j];
     if (i != StringRef::npos && j != StringRef::npos) {
-      if (ls[i].constant() && rs[j].constant() && *ls[i].constant() != *rs[j].constant())
-        error("sizes that must be equal are {} and {}", *ls[i].constant(), *rs[j].constant());
+      requireEqual(ls[i], rs[j], "sizes that must be equal differ");
       if (rs[j].constant()) s = rs[j];
     }
     if (out.contains(c)) shape.push_back(s);

@@ -72,7 +72,6 @@ private:
   std::unordered_map<std::string, std::pair<std::string, std::string>> notComputed;
   uint64_t copiedNodes = 0;
   std::vector<const onnx::Function*> calls; // functions being expanded
-  llvm::StringMap<unsigned> usedDims;
 
   template <typename... T>
   [[noreturn]] void fail(std::string_view where, fmt::format_string<T...> format, T&&... args) {
@@ -111,6 +110,7 @@ private:
     SmallVector<int64_t> shape;
     for (const onnx::Dim& d : *t.shape)
       shape.push_back(d.value.value_or(ShapedType::kDynamic));
+    if (isTooLarge(shape)) fail(where, "{} is too large", onnx::typeText(t));
     return RankedTensorType::get(shape, elementType(t.dtype, loc, where));
   }
 
@@ -121,15 +121,8 @@ private:
     auto given = options.shapes.find(info.name);
     if (t.kind == onnx::Type::Kind::Tensor && given != options.shapes.end()) {
       if (!t.shape) t.shape.emplace(given->second.size());
-      if (t.shape->size() != given->second.size())
-        fail(where, "--shape gives {} sizes, but the input is {}", given->second.size(),
-             onnx::typeText(info.type));
-      for (auto [d, size] : llvm::zip(*t.shape, given->second)) {
-        if (size < 0) continue;
-        if (d.value && *d.value != size)
-          fail(where, "--shape gives {} where the model says {}", size, *d.value);
-        d.value = size;
-      }
+      for (auto [d, size] : llvm::zip(*t.shape, given->second))
+        if (size >= 0) d.value = size;
     }
     SmallVector<mlir::Attribute> names;
     if (t.kind == onnx::Type::Kind::Tensor && t.shape)
@@ -140,13 +133,10 @@ private:
         }
         std::string name = d.param.empty() ? info.name + "." + std::to_string(i) : d.param;
         auto bounds = options.dims.find(name);
-        if (bounds != options.dims.end()) {
-          usedDims[name]++;
-          if (bounds->second.first == bounds->second.second) {
-            d.value = bounds->second.first;
-            names.push_back(b.getUnitAttr());
-            continue;
-          }
+        if (bounds != options.dims.end() && bounds->second.first == bounds->second.second) {
+          d.value = bounds->second.first;
+          names.push_back(b.getUnitAttr());
+          continue;
         }
         names.push_back(b.getStringAttr(name));
       }
@@ -168,6 +158,11 @@ private:
                           [&](const Node& n) { return llvm::is_contained(n.outputs, name); }) ||
              llvm::any_of(whole.inputs, [&](const onnx::ValueInfo& v) { return v.name == name; });
     };
+    for (auto [list, flag] : {std::pair{&options.cutInputs, "--cut-inputs"},
+                              std::pair{&options.cutOutputs, "--cut-outputs"}})
+      for (size_t i = 0; i < list->size(); ++i)
+        if (llvm::is_contained(ArrayRef(*list).take_front(i), (*list)[i]))
+          fail("", "{} names {} twice", flag, quoteName((*list)[i]));
     if (!options.cutOutputs.empty()) {
       part.outputs.clear();
       for (const std::string& name : options.cutOutputs) {
@@ -231,13 +226,7 @@ private:
     bool cuts = !options.cutInputs.empty() || !options.cutOutputs.empty();
     if (cuts) cutGraph = cut(file.model().graph);
     const Graph& graph = cuts ? cutGraph : file.model().graph;
-    for (auto& [name, sizes] : options.shapes)
-      if (llvm::none_of(graph.inputs, [&](auto& i) { return i.name == name; })) {
-        auto& d = reports->error("", "--shape names {}, which is no input", quoteName(name));
-        for (const onnx::ValueInfo* i : graph.dataInputs())
-          d.note("input {} is {}", quoteName(i->name), onnx::typeText(i->type));
-        throw ImportFailure();
-      }
+    if (!checkSizeOptions(graph, options, *reports)) throw ImportFailure();
     std::vector<const onnx::ValueInfo*> inputs = graph.dataInputs();
     b.setInsertionPointToEnd(module.getBody());
     SmallVector<Type> types;
@@ -251,9 +240,6 @@ private:
                           b.getI64IntegerAttr(static_cast<int64_t>(info->type.dtype))),
            b.getNamedAttr("ortc.dims", dims)}));
     }
-    for (auto& [name, range] : options.dims)
-      if (!usedDims.count(name))
-        fail("", "--dim names {}, which is no dimension of an input", quoteName(name));
     auto function = b.create<func::FuncOp>(b.getUnknownLoc(), "main", b.getFunctionType(types, {}));
     Block* entry = function.addEntryBlock();
     function.setAllArgAttrs(ArrayRef<DictionaryAttr>(attrs));
@@ -338,6 +324,18 @@ private:
     static const Node none{};
     Location loc = NameLoc::get(b.getStringAttr("initializer " + quoteName(s.values.name)));
     NodeBuilder n(none, b, loc, *this, {});
+    // A file of a few bytes must not take all memory.
+    constexpr int64_t kMostElements = int64_t(1) << 32;
+    int64_t elements = 1;
+    for (int64_t d : s.dims)
+      elements *= d; // the reader has checked that this fits
+    if (elements > kMostElements)
+      fail("initializer " + quoteName(s.values.name),
+           "the sparse tensor has {} elements when written out, and at most {} are allowed",
+           elements, kMostElements);
+    if (s.values.dtype == DType::String || isSubByte(s.values.dtype))
+      fail("initializer " + quoteName(s.values.name), "sparse tensors of {} are not supported",
+           dtypeName(s.values.dtype));
     HostTensor t(n.typeOf(s.values.dtype), ArrayRef<int64_t>(s.dims.data(), s.dims.size()));
     unsigned width = storageBytes(t.elementType);
     const auto* at = reinterpret_cast<const char*>(s.indices.bytes.data());
@@ -622,6 +620,56 @@ private:
 };
 
 } // namespace
+
+bool checkSizeOptions(const Graph& graph, const ImportOptions& options, Diagnostics& diagnostics) {
+  const std::vector<const onnx::ValueInfo*> inputs = graph.dataInputs();
+  std::set<std::string> dims;
+  for (const onnx::ValueInfo* input : inputs) {
+    if (input->type.kind != onnx::Type::Kind::Tensor || !input->type.shape) continue;
+    auto given = options.shapes.find(input->name);
+    for (auto [i, d] : llvm::enumerate(*input->type.shape)) {
+      const bool fixed =
+          given != options.shapes.end() && i < given->second.size() && given->second[i] >= 0;
+      if (!d.value && !fixed)
+        dims.insert(d.param.empty() ? input->name + "." + std::to_string(i) : d.param);
+    }
+  }
+  for (auto& [name, sizes] : options.shapes) {
+    auto it = llvm::find_if(inputs, [&](auto* i) { return i->name == name; });
+    if (it == inputs.end()) {
+      auto& d = diagnostics.error("", "--shape names {}, which is no input", quoteName(name));
+      for (const onnx::ValueInfo* i : inputs)
+        d.note("input {} is {}", quoteName(i->name), onnx::typeText(i->type));
+      return false;
+    }
+    const onnx::Type& type = (*it)->type;
+    const std::string where = "input " + quoteName(name);
+    if (type.kind != onnx::Type::Kind::Tensor) {
+      diagnostics.error(where, "--shape gives sizes, but the input is {}", onnx::typeText(type));
+      return false;
+    }
+    if (!type.shape) continue;
+    if (type.shape->size() != sizes.size()) {
+      diagnostics.error(where, "--shape gives {} sizes, but the input is {}", sizes.size(),
+                        onnx::typeText(type));
+      return false;
+    }
+    for (auto [d, size] : llvm::zip(*type.shape, sizes))
+      if (size >= 0 && d.value && *d.value != size) {
+        diagnostics.error(where, "--shape gives {} where the model says {}", size, *d.value);
+        return false;
+      }
+  }
+  for (auto& [name, range] : options.dims)
+    if (!dims.count(name)) {
+      auto& d = diagnostics.error("", "--dim names {}, which is no free dimension of an input",
+                                  quoteName(name));
+      for (const std::string& known : dims)
+        d.note("there is {}", quoteName(known));
+      return false;
+    }
+  return true;
+}
 
 OwningOpRef<ModuleOp> importModel(const onnx::OnnxFile& file, MLIRContext& context,
                                   const ImportOptions& options, Diagnostics& diagnostics) {

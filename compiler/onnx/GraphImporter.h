@@ -19,6 +19,11 @@ struct ImportOptions {
   std::vector<std::string> cutInputs, cutOutputs;
 };
 
+/// Do --shape and --dim speak of inputs and free dims that `graph` has, and agree with it? Reports
+/// what does not.
+bool checkSizeOptions(const onnx::Graph& graph, const ImportOptions& options,
+                      Diagnostics& diagnostics);
+
 /// Null on error, with errors reported. Constants refer to the mapping of `file`, which must
 /// outlive the module.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(const onnx::OnnxFile& file,

@@ -19,7 +19,8 @@ static constexpr uint64_t signedInts =
     bit(DType::I8) | bit(DType::I16) | bit(DType::I32) | bit(DType::I64);
 static constexpr uint64_t unsignedInts =
     bit(DType::U8) | bit(DType::U16) | bit(DType::U32) | bit(DType::U64);
-const TypeSet anyType{~uint64_t(0), "any type"};
+const TypeSet anyType{~uint64_t(0), "a tensor"};
+const TypeSet anyValue{~uint64_t(0), "any type", /*lists=*/true};
 const TypeSet floating{floats, "a floating-point type"};
 const TypeSet integer{signedInts | unsignedInts, "an integer type"};
 const TypeSet signedInteger{signedInts, "a signed integer type"};
@@ -101,8 +102,10 @@ Tensor NodeBuilder::optionalInput(size_t i, StringRef name, TypeSet types) {
   if (!hasInput(i)) return {};
   if (inputs[i].absent()) error("input '{}' is an optional without a value", name.str());
   if (inputs[i].isSequence()) error("input '{}' is a sequence; expected a tensor", name.str());
-  if (inputs[i].isTensor() && !types.has(inputs[i].dtype))
-    error("input '{}' is {}; expected {}", name.str(), dtypeName(inputs[i].dtype), types.text);
+  const bool isTensor = inputs[i].isTensor();
+  if (isTensor ? !types.has(inputs[i].dtype) : !types.lists)
+    error("input '{}' is {}; expected {}", name.str(),
+          isTensor ? std::string(dtypeName(inputs[i].dtype)) : typeText(inputs[i]), types.text);
   return inputs[i];
 }
 Tensor NodeBuilder::input(size_t i, StringRef name, TypeSet types) {
@@ -128,8 +131,7 @@ void NodeBuilder::output(size_t i, Tensor value) {
 }
 
 std::string NodeBuilder::typeText(Tensor t) {
-  if (t.elements)
-    return fmt::format("a sequence of {} {}", t.elements->size(), dtypeName(t.dtype));
+  if (t.elements) return fmt::format("a sequence of {} {}", t.elements->size(), dtypeName(t.dtype));
   if (t.form != Tensor::Form::Plain && t.form != Tensor::Form::Absent)
     return fmt::format("a sequence of {}", dtypeName(t.dtype));
   if (t.absent()) return "absent";
@@ -161,6 +163,11 @@ std::vector<Size> NodeBuilder::sizes(Tensor t) {
   for (OpFoldResult s : getSizes(b, t.value))
     r.push_back({this, s});
   return r;
+}
+Size NodeBuilder::size(Tensor t, int64_t dim) {
+  if (dim < 0 || dim >= t.rank())
+    error("an input has rank {}; expected at least {}", t.rank(), std::max<int64_t>(dim, 0) + 1);
+  return {this, getSize(b, t.value, dim)};
 }
 int64_t NodeBuilder::axis(int64_t value, int64_t rank, StringRef name) {
   if (value < -rank || value >= rank)

@@ -32,11 +32,12 @@ class NodeBuilder;
 /// A set of element types, for checking inputs.
 struct TypeSet {
   uint64_t bits;
-  const char* text; // "a floating-point type"
+  const char* text;   // "a floating-point type"
+  bool lists = false; // lists and maps, too
   bool has(DType t) const { return bits >> static_cast<unsigned>(t) & 1; }
 };
-extern const TypeSet anyType, floating, integer, signedInteger, numeric, boolean,
-    indexInteger /* i32, i64 */, stringType;
+extern const TypeSet anyType /* any tensor */, anyValue /* lists and maps, too */, floating,
+    integer, signedInteger, numeric, boolean, indexInteger /* i32, i64 */, stringType;
 TypeSet oneOf(std::initializer_list<DType> types);
 
 /// A value with its ONNX element type (MLIR's integers have no sign). `value` may also be of a list
@@ -64,7 +65,8 @@ struct Tensor {
   }
 };
 
-/// A size: a constant, or an index value. Arithmetic folds.
+/// A size: a constant, or an index value. Arithmetic folds; what exceeds 64 bits is an error at the
+/// node.
 struct Size {
   NodeBuilder* n = nullptr;
   mlir::OpFoldResult v;
@@ -219,11 +221,17 @@ public:
   Size size(int64_t constant) { return {this, b.getIndexAttr(constant)}; }
   Size size(mlir::OpFoldResult v) { return {this, v}; }
   std::vector<Size> sizes(Tensor t);
-  Size size(Tensor t, int64_t dim) { return {this, getSize(b, t.value, dim)}; }
+  Size size(Tensor t, int64_t dim); // an error when the rank is too small
   /// An axis attribute made non-negative; an error when it is out of range of [-rank, rank).
   int64_t axis(int64_t value, int64_t rank, llvm::StringRef name = "axis");
   std::vector<int64_t> axes(llvm::ArrayRef<int64_t> values, int64_t rank,
                             llvm::StringRef name = "axes");
+
+  // What sizes must be, for what is built to make sense: an error when they are known not to be, a
+  // check of the run when that is not known. `what` says what the model has done: "the inputs
+  // differ on axis 1".
+  void requireEqual(Size x, Size y, llvm::StringRef what);
+  void requireNonNegative(Size x, llvm::StringRef what);
 
   // ---- values that are known while compiling ----
   /// The elements of a small constant integer tensor.
@@ -326,6 +334,9 @@ public:
   Tensor made(mlir::Value value, DType dtype);
 
 private:
+  void requireSameCount(llvm::ArrayRef<Size> from, llvm::ArrayRef<Size> to);
+  void requireThat(Scalar condition, llvm::StringRef what);
+  std::string inputsText();
   std::vector<Tensor> inputs, outputs;
 };
 

@@ -7,19 +7,37 @@ using namespace mlir;
 
 namespace ortc::opdef {
 
+/// Sizes of a model are numbers of anyone: where constants would leave 64 bits the node is at
+/// fault.
+template <typename Overflows> static void checkConstants(Size x, Size y, Overflows overflows) {
+  auto a = x.constant(), b = y.constant();
+  int64_t result;
+  if (a && b && overflows(*a, *b, &result))
+    x.n->error("a size computed from {} and {} does not fit into 64 bits", *a, *b);
+}
+static void checkDivision(Size x, Size y) {
+  if (y.is(0)) x.n->error("a size would be divided by 0");
+  checkConstants(x, y, [](int64_t a, int64_t b, int64_t*) { return a == INT64_MIN && b == -1; });
+}
+
 Size operator+(Size x, Size y) {
+  checkConstants(x, y, [](auto... a) { return __builtin_add_overflow(a...); });
   return {x.n, addSizes(x.n->b, x.n->loc, x.v, y.v)};
 }
 Size operator-(Size x, Size y) {
+  checkConstants(x, y, [](auto... a) { return __builtin_sub_overflow(a...); });
   return {x.n, subSizes(x.n->b, x.n->loc, x.v, y.v)};
 }
 Size operator*(Size x, Size y) {
+  checkConstants(x, y, [](auto... a) { return __builtin_mul_overflow(a...); });
   return {x.n, mulSizes(x.n->b, x.n->loc, x.v, y.v)};
 }
 Size operator/(Size x, Size y) {
+  checkDivision(x, y);
   return {x.n, floorDivSizes(x.n->b, x.n->loc, x.v, y.v)};
 }
 Size ceilDiv(Size x, Size y) {
+  checkDivision(x, y);
   return {x.n, ceilDivSizes(x.n->b, x.n->loc, x.v, y.v)};
 }
 Size max(Size x, Size y) {
@@ -39,8 +57,16 @@ static bool isFloat(Scalar s) {
 template <typename Op> static Scalar unary(Scalar x) {
   return {x.n, x.n->b.createOrFold<Op>(x.n->loc, x.v), x.isUnsigned};
 }
+/// An operator that wants its inputs to be of one type meets a model where they are not.
+static void checkTypes(Scalar x, Scalar y) {
+  if (x.type() == y.type()) return;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << x.type() << " and " << y.type();
+  x.n->error("inputs that must be of one type are of types {}", os.str());
+}
 template <typename Op> static Scalar binary(Scalar x, Scalar y) {
-  assert(x.type() == y.type() && "operands of one type");
+  checkTypes(x, y);
   return {x.n, x.n->b.createOrFold<Op>(x.n->loc, x.v, y.v), x.isUnsigned};
 }
 template <typename F, typename S, typename U> static Scalar pick(Scalar x, Scalar y) {
@@ -51,6 +77,7 @@ template <typename F, typename S, typename U> static Scalar pick(Scalar x, Scala
 static Scalar compare(Scalar x, Scalar y, arith::CmpFPredicate f, arith::CmpIPredicate s,
                       arith::CmpIPredicate u) {
   OpBuilder& b = x.n->b;
+  checkTypes(x, y);
   Value v = isFloat(x) ? b.createOrFold<arith::CmpFOp>(x.n->loc, f, x.v, y.v)
                        : b.createOrFold<arith::CmpIOp>(x.n->loc, x.isUnsigned ? u : s, x.v, y.v);
   return {x.n, v, true};
@@ -157,7 +184,7 @@ Scalar operator!(Scalar x) {
 }
 
 Scalar select(Scalar c, Scalar x, Scalar y) {
-  assert(x.type() == y.type() && "operands of one type");
+  checkTypes(x, y);
   return {x.n, x.n->b.createOrFold<arith::SelectOp>(x.n->loc, c.v, x.v, y.v), x.isUnsigned};
 }
 Scalar select(Scalar c, Scalar x, double y) {
@@ -266,6 +293,8 @@ Scalar NodeBuilder::literal(double value, Type type, bool isUnsigned) {
     // Infinities, the neutral elements of max and min, become the ends of the type's range.
     unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
     double top = std::ldexp(1.0, isUnsigned ? width : width - 1);
+    if (std::isnan(value)) value = 0;
+    if (!isUnsigned && value < -top) value = -INFINITY;
     APInt v =
         value >= top ? (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width))
         : std::isinf(value)

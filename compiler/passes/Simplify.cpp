@@ -51,6 +51,17 @@ struct TakeKnownBranch : OpRewritePattern<scf::IfOp> {
   }
 };
 
+/// A check of what is known to hold.
+struct DropHeldCheck : OpRewritePattern<CheckOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CheckOp op, PatternRewriter& rewriter) const override {
+    auto condition = getConstantIntValue(op.getCondition());
+    if (!condition || !*condition) return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// A loop that never turns gives its initial values.
 struct DropEmptyLoop : OpRewritePattern<scf::ForOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -67,7 +78,7 @@ struct DropEmptyLoop : OpRewritePattern<scf::ForOp> {
 struct SimplifyPass : impl::SimplifyBase<SimplifyPass> {
   LogicalResult initialize(MLIRContext* context) override {
     RewritePatternSet set(context);
-    set.add<ScalariseSmallTensors, TakeKnownBranch, DropEmptyLoop>(context);
+    set.add<ScalariseSmallTensors, TakeKnownBranch, DropHeldCheck, DropEmptyLoop>(context);
     populateSizePatterns(set);
     for (RegisteredOperationName op : context->getRegisteredOperations()) {
       StringRef dialect = op.getDialectNamespace();

@@ -77,6 +77,23 @@ private:
     return bytes;
   }
 
+  static constexpr int64_t kMostBytes = int64_t(1) << 48; // more is no bound that helps anyone
+
+  /// Which tensors are live where most bytes are.
+  void nameLiveSet(ArrayRef<ArenaRequest> requests) {
+    int64_t most = -1, where = 0;
+    for (const ArenaRequest& at : requests) { // the most is reached where some buffer begins
+      int64_t live = 0;
+      for (const ArenaRequest& r : requests)
+        if (r.first <= at.first && at.first <= r.last) live += r.bytes;
+      if (live > most) most = live, where = at.first;
+    }
+    for (auto [i, r] : llvm::zip(arenaBuffers, requests))
+      if (r.first <= where && where <= r.last)
+        facts.liveSet.emplace_back(places.buffers[i].name, r.bytes);
+    llvm::stable_sort(facts.liveSet, [](auto& x, auto& y) { return x.second > y.second; });
+  }
+
   void assignArena() {
     std::vector<ArenaRequest> requests;
     std::vector<OpFoldResult> bytes;
@@ -86,12 +103,13 @@ private:
       arenaBuffers.push_back(i);
       bytes.push_back(bytesOf(buffer));
       int64_t high = indexRange(bytes.back()).second;
-      bounded &= high != INT64_MAX;
+      bounded &= high < kMostBytes;
       requests.push_back({high, buffer.first, buffer.last});
     }
     if (bounded) {
       facts.arenaBytes = assignOffsets(requests, options.alignment);
       facts.largestLiveSet = largestLiveSet(requests, options.alignment);
+      nameLiveSet(requests);
       for (auto [i, r] : llvm::zip(arenaBuffers, requests))
         places.buffers[i].byteOffset = b.getIndexAttr(r.offset);
       module->setAttr("ortc.arena_bytes", b.getI64IntegerAttr(*facts.arenaBytes));
@@ -332,6 +350,27 @@ private:
     dimsTold.insert(i);
   }
 
+  llvm::DenseSet<Operation*> checksMade;
+
+  /// What can be checked when the run begins is checked then, once, before sizes that would not
+  /// make sense are told to anyone.
+  void emitChecksAtStart() {
+    SmallVector<Value> known;
+    for (auto check : main.getBody().front().getOps<CheckOp>()) {
+      auto condition = places.atStart(OpFoldResult(check.getCondition()));
+      if (!condition) continue;
+      checksMade.insert(check);
+      if (auto c = constantSize(*condition); c && *c) continue;
+      OpBuilder& mb = places.builder();
+      mb.setInsertionPoint(places.startPoint());
+      Value v = cast<Value>(*condition);
+      if (llvm::any_of(known, [&](Value k) { return sameSize(OpFoldResult(k), OpFoldResult(v)); }))
+        continue;
+      known.push_back(v);
+      b.create<CheckOp>(check.getLoc(), mapped(v), check.getStatusAttr(), check.getMessageAttr());
+    }
+  }
+
   LogicalResult emitBlock(Block& block) {
     for (Operation& op : block) {
       if (failed(emit(op))) return failure();
@@ -346,12 +385,14 @@ private:
       // All sizes that a run begins with are computed: check what the caller gave before anything
       // is written.
       b.clone(op, map);
+      emitChecksAtStart();
       if (arenaTotal) b.create<RequireArenaOp>(main.getLoc(), mappedSize(arenaTotal));
       for (unsigned i = 0, e = main.getNumResults(); i < e; ++i)
         emitOutputDims(i, /*atStart=*/true);
       return success();
     }
     if (auto kernel = dyn_cast<KernelOp>(op)) return emitKernel(kernel);
+    if (isa<CheckOp>(op) && checksMade.contains(&op)) return success();
     if (auto ret = dyn_cast<func::ReturnOp>(op)) return emitLists(ret);
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       // Read back by the host.

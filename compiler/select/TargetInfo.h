@@ -66,6 +66,8 @@ public:
   virtual bool prefersChannelsLast() const { return false; }
   /// Strings, lists, maps: steps of a host program in C++. Elsewhere such models are refused.
   virtual bool hasHostSteps() const { return false; }
+  /// What --weights may say, where the target gives a choice.
+  virtual std::vector<std::string> weightsForms() const { return {"embed", "file", "array"}; }
   virtual int64_t alignment() const { return 64; } // of buffers in the arena
   /// Kernels get ranges of memory instead of addresses: launches must tell their bytes.
   virtual bool bindsRanges() const { return false; }

@@ -20,16 +20,11 @@ public:
   std::string name() const override { return "webgpu"; }
   int64_t alignment() const override { return 256; } // of a binding's offset, by the default limits
   unsigned indexBits() const override { return 32; }
+  std::vector<std::string> weightsForms() const override { return {}; } // the module fetches them
   Schedule schedule(KernelOp) const override { return {/*parallelLoops=*/-1, /*vectorLanes=*/0}; }
 
   bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {
-    if (request.weights == "array") {
-      diagnostics
-          .error("", "target 'webgpu' fetches its weights; --weights=array has no meaning there")
-          .help("leave --weights out");
-      return false;
-    }
     DiagnosticBridge bridge(*program.getContext(), diagnostics);
     program->setAttr("ortc.name", StringAttr::get(program.getContext(), request.name));
     BundleRequest own = request;

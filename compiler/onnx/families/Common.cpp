@@ -121,7 +121,8 @@ static std::vector<int64_t> perDim(NodeBuilder& n, StringRef name, size_t count,
   std::vector<int64_t> v = n.intsAttr(name, std::vector<int64_t>(count, otherwise));
   if (v.size() != count) n.error("'{}' has {} values; expected {}", name.str(), v.size(), count);
   for (int64_t x : v)
-    if (x < least) n.error("'{}' holds {}; expected at least {}", name.str(), x, least);
+    if (x < least || x > INT32_MAX)
+      n.error("'{}' holds {}; expected {} to {}", name.str(), x, least, INT32_MAX);
   return v;
 }
 
@@ -130,7 +131,7 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
   if (kernel.size() != count)
     n.error("'kernel_shape' has {} values for {} spatial dims", kernel.size(), count);
   for (int64_t k : kernel)
-    if (k < 1) n.error("'kernel_shape' holds {}; expected at least 1", k);
+    if (k < 1 || k > INT32_MAX) n.error("'kernel_shape' holds {}; expected 1 to {}", k, INT32_MAX);
   std::vector<int64_t> strides = perDim(n, "strides", count, 1, 1),
                        dilations = perDim(n, "dilations", count, 1, 1);
   std::vector<int64_t> pads = perDim(n, "pads", 2 * count, 0, 0);
@@ -162,6 +163,8 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
     if (span.constant() && *span.constant() < 0)
       n.error("the window does not fit: spatial dim {} is {} smaller than the window", i,
               -*span.constant());
+    n.requireNonNegative(span,
+                         fmt::format("the window does not fit: spatial dim {} is smaller", i));
     d.padded = pads[i] || pads[count + i];
     if (!ceil || d.stride == 1) {
       d.out = span / stride + n.size(1);

@@ -35,6 +35,7 @@ Tensor convolution(NodeBuilder& n, Tensor x, Tensor w, std::optional<DType> resu
       *channels.constant() != *perGroup.constant() * group)
     n.error("the input has {} channels where the weights want {} in each of {} groups",
             *channels.constant(), *perGroup.constant(), group);
+  n.requireEqual(channels, perGroup * n.size(group), "the channels of input and weights differ");
   if (out.constant() && *out.constant() % group)
     n.error("'group' is {}, which does not divide the {} channels of the result", group,
             *out.constant());
@@ -59,8 +60,7 @@ static Tensor withBias(NodeBuilder& n, Tensor y, Tensor bias) {
   if (!bias) return y;
   if (bias.rank() != 1) n.error("the bias has rank {}; expected 1", bias.rank());
   Size c = n.size(y, 1), have = n.size(bias, 0);
-  if (c.constant() && have.constant() && *c.constant() != *have.constant())
-    n.error("the bias has {} elements for {} channels", *have.constant(), *c.constant());
+  n.requireEqual(have, c, "the elements of the bias and the channels differ");
   return n.map(y, alongChannels(n, bias, y.rank()), [](Scalar v, Scalar b) { return v + b; });
 }
 

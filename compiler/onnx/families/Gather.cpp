@@ -58,6 +58,10 @@ ORTC_ONNX_OP("GatherElements", since(11, 13)) {
         *shape[d].constant() > *in[d].constant())
       n.error("'indices' has size {} on axis {}, more than the {} of 'data'", *shape[d].constant(),
               d, *in[d].constant());
+  for (int64_t d = 0; d < data.rank(); ++d)
+    if (d != axis && !same(shape[d], in[d]))
+      n.requireNonNegative(in[d] - shape[d],
+                           fmt::format("'indices' is larger than 'data' on axis {}", d));
   bool inside = provenInside(n, indices, extent);
   n.output(0, n.generate(shape, data.dtype, [&](ArrayRef<Scalar> o) {
     SmallVector<Scalar> idx(o);

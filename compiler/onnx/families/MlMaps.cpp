@@ -116,7 +116,12 @@ static Tensor stringConstant(NodeBuilder& n, std::string text) {
 }
 /// What keys that are not found become.
 static Tensor defaultOf(NodeBuilder& n, DType type) {
-  if (n.hasAttr("default_tensor")) return n.reshape(n.constant(n.tensorAttr("default_tensor")), {});
+  if (n.hasAttr("default_tensor")) {
+    Tensor t = n.constant(n.tensorAttr("default_tensor"));
+    if (t.dtype != type)
+      n.error("'default_tensor' is {}, and the values are {}", dtypeName(t.dtype), dtypeName(type));
+    return n.reshape(t, {});
+  }
   if (type == DType::String) return stringConstant(n, n.stringAttr("default_string", "_Unused"));
   if (isFloat(type))
     return n.castTo(n.scalarOf(n.floatAttr("default_float", -0.0), DType::F32), type);

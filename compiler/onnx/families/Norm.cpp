@@ -163,9 +163,10 @@ ORTC_ONNX_OP("GroupNormalization", since(18, 21)) {
          bias = n.input(2, "bias", oneOf({x.dtype}));
   if (x.rank() < 2) n.error("the input has rank {}; expected at least 2", x.rank());
   int64_t groups = n.intAttr("num_groups");
-  std::vector<Size> in = n.sizes(x), split{in[0], n.size(groups), in[1] / n.size(groups)};
+  std::vector<Size> in = n.sizes(x);
   if (groups < 1 || (in[1].constant() && *in[1].constant() % groups))
     n.error("'num_groups' is {}, which does not divide the channels", groups);
+  std::vector<Size> split{in[0], n.size(groups), in[1] / n.size(groups)};
   split.insert(split.end(), in.begin() + 2, in.end());
   int64_t rank = split.size();
   DType type = n.opset >= 21 ? stashType(n, x.dtype) : wideType(x.dtype);

@@ -246,7 +246,7 @@ static void blocks(NodeBuilder& n, bool toDepth) {
   Tensor x = n.input(0, "input");
   if (x.rank() != 4) n.error("the input has rank {}; expected 4", x.rank());
   int64_t b = n.intAttr("blocksize");
-  if (b < 1) n.error("'blocksize' is {}", b);
+  if (b < 1 || b > INT16_MAX) n.error("'blocksize' is {}", b);
   std::string mode = n.stringAttr("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") n.error("'mode' is '{}'; expected DCR or CRD", mode);
   bool dcr = mode == "DCR";

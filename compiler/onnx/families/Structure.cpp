@@ -57,6 +57,10 @@ ORTC_ONNX_OP("Split", since(1, 2, 11, 13, 18)) {
   if (total.constant() && in[axis].constant() && *total.constant() != *in[axis].constant())
     n.error("'split' adds up to {}, but axis {} is {}", *total.constant(), axis,
             *in[axis].constant());
+  for (Size p : parts)
+    n.requireNonNegative(p, "a part is negative");
+  // Equal parts of a free size: the check is that of the remainder.
+  n.requireEqual(total, in[axis], fmt::format("the parts do not add up to axis {}", axis));
   std::vector<Size> starts(x.rank(), n.size(0)), sizes = in;
   for (size_t i = 0; i < count; ++i) {
     sizes[axis] = parts[i];

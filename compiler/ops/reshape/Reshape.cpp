@@ -30,7 +30,7 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
     getSourceMutable().assign(inner.getSource());
     return getResult();
   }
-  if (auto dense = dyn_cast_if_present<DenseElementsAttr>(adaptor.getSource()))
+  if (auto dense = dyn_cast_if_present<DenseIntOrFPElementsAttr>(adaptor.getSource()))
     if (auto type = cast<RankedTensorType>(getResult().getType()); type.hasStaticShape())
       return dense.reshape(type);
   return {};

@@ -22,11 +22,6 @@ bool FirmwareTarget::emit(ModuleOp program, const ProgramFacts& facts, const Bun
     });
     return false;
   }
-  if (request.weights == "file") {
-    diagnostics.error("", "target '{}' has no files; weights are arrays in flash (--weights=array)",
-                      ownName);
-    return false;
-  }
   BundleRequest own = request;
   own.weights = "array";
   CxxBundleOptions options;

@@ -61,7 +61,7 @@ const shapeText = (io) => `${io.dtype}[${io.shape.map((size) => (size === null ?
  * name. Returns {tensors: in the model's order, null for an absent optional; dims: {name: size}}.
  */
 export function bindInputs(model, inputs) {
-  const dims = {};
+  const dims = Object.create(null); // a dimension may be called `constructor`
   const known = new Set(model.inputs.map((io) => io.name));
   for (const name of Object.keys(inputs)) {
     if (!known.has(name)) {

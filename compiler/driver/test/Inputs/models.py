@@ -132,6 +132,24 @@ def large(out, external):
     onnx.save(m, out, save_as_external_data=external, location="weights.bin")
 
 
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+
+def beyond2g(out):
+    # More than protobuf itself can hold, in a file with a hole: fields of ModelProto, GraphProto and TensorProto by hand.
+    n = 600_000_000
+    raw = 4 * n
+    tensor = onnx.TensorProto(dims=[n], data_type=TensorProto.FLOAT, name="w").SerializeToString() + varint(9 << 3 | 2) + varint(raw)
+    graph = helper.make_graph([helper.make_node("Add", ["x", "w"], ["y"])], "g", [f32("x", n)], [f32("y", n)]).SerializeToString()
+    graph += varint(5 << 3 | 2) + varint(len(tensor) + raw) + tensor
+    head = onnx.ModelProto(ir_version=8, opset_import=[helper.make_opsetid("", 17)]).SerializeToString()
+    head += varint(7 << 3 | 2) + varint(len(graph) + raw) + graph
+    with open(out, "wb") as file:
+        file.write(head)
+        file.truncate(len(head) + raw)
+
+
 def main(name, out):
     out = pathlib.Path(out)
     if name == "cases":
@@ -140,6 +158,8 @@ def main(name, out):
         large(out, False)
     elif name == "external":
         large(out, True)
+    elif name == "beyond2g":
+        beyond2g(out)
     elif name == "npy":
         np.save(out, np.array([[1, -2, 3], [0, 0, 1]], np.float32))
     else:

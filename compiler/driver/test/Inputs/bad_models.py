@@ -1,0 +1,638 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bad_models.py ORTC FOLDER [NAME...]: models that must be refused, each with what the message must say. Every one is compiled
+for the CPU and evaluated: exit code 1, a clear error, nothing written. Prints a line for each that ended otherwise."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
+
+F = TensorProto.FLOAT
+I64 = TensorProto.INT64
+TABLE = []
+
+
+def bad(says):
+    def add(make):
+        TABLE.append((make.__name__, says, make))
+        return make
+    return add
+
+
+def value(name, dims=(2, 3), dtype=F):
+    return helper.make_tensor_value_info(name, dtype, dims)
+
+
+def tensor(name, array):
+    return numpy_helper.from_array(np.asarray(array), name)
+
+
+def model(nodes, inputs=None, outputs=None, initializers=(), opset=17, ir=8, **more):
+    graph = helper.make_graph(nodes, "g", [value("x")] if inputs is None else inputs,
+                              [value("y", None)] if outputs is None else outputs, list(initializers))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir, **more)
+
+
+def node(op, inputs=("x",), outputs=("y",), name="n", **attributes):
+    return helper.make_node(op, list(inputs), list(outputs), name=name, **attributes)
+
+
+def relu():
+    return model([node("Relu")])
+
+
+# ---- the file ----
+
+@bad("the file is empty")
+def empty(f):
+    (f / "m.onnx").write_bytes(b"")
+
+
+@bad("the file is damaged, incomplete, or no ONNX file")
+def text(f):
+    (f / "m.onnx").write_text("this is no model at all\n" * 3)
+
+
+@bad("error:")
+def truncated(f):
+    (f / "m.onnx").write_bytes(relu().SerializeToString()[:-9])
+
+
+@bad("it is a folder")
+def folder(f):
+    (f / "m.onnx").mkdir()
+
+
+@bad("it is not a regular file")
+def pipe(f):
+    os.mkfifo(f / "m.onnx")
+
+
+@bad("no such file")
+def absent(f):
+    pass
+
+
+@bad("IR version 99 is not known")
+def ir_version(f):
+    m = relu()
+    m.ir_version = 99
+    return m
+
+
+@bad("opset 1000 of 'ai.onnx' is newer than the newest one known")
+def opset_newer(f):
+    return model([node("Relu")], opset=1000)
+
+
+@bad("opset 0 of 'ai.onnx' is not valid")
+def opset_zero(f):
+    return model([node("Relu")], opset=0)
+
+
+@bad("the model imports no operator set")
+def no_opset(f):
+    m = relu()
+    del m.opset_import[:]
+    return m
+
+
+@bad("'ai.onnx' is imported with opset 17 and with opset 11")
+def two_opsets(f):
+    m = relu()
+    m.opset_import.append(helper.make_opsetid("ai.onnx", 11))
+    return m
+
+
+# ---- the graph ----
+
+@bad("the graph has a cycle: the node needs its own output")
+def cycle(f):
+    return model([node("Add", ["x", "b"], ["a"], "one"), node("Relu", ["a"], ["b"], "two"), node("Relu", ["b"])])
+
+
+@bad("the graph has a cycle")
+def self_cycle(f):
+    return model([node("Add", ["x", "y"])])
+
+
+@bad("input 'xx' is produced by no node, input or initializer")
+def missing_value(f):
+    return model([node("Relu", ["xx"])])
+
+
+@bad("output 'y' is defined more than once")
+def two_producers(f):
+    return model([node("Relu"), node("Abs")])
+
+
+@bad("input 'x' is defined more than once")
+def two_inputs(f):
+    return model([node("Relu")], [value("x"), value("x")])
+
+
+@bad("initializer 'w' is defined more than once")
+def two_initializers(f):
+    w = tensor("w", np.ones((2, 3), np.float32))
+    return model([node("Add", ["x", "w"])], initializers=[w, w])
+
+
+@bad("the input has no type")
+def untyped_input(f):
+    return model([node("Relu")], [helper.make_empty_tensor_value_info("x")])
+
+
+@bad("the rank of this input is not known")
+def no_shape(f):
+    return model([node("Relu")], [value("x", None)])
+
+
+@bad("an input has no name")
+def nameless_input(f):
+    return model([node("Relu")], [value("x"), value("")])
+
+
+@bad("no node, input or initializer of the graph produces it")
+def output_from_nowhere(f):
+    return model([node("Relu")], outputs=[value("z")])
+
+
+@bad("no node, input or initializer of the graph produces it")
+def no_nodes_at_all(f):
+    return model([])
+
+
+@bad("the node has no operator")
+def no_operator(f):
+    return model([node("")])
+
+
+@bad("there is no operator 'Frobnicate' in domain 'ai.onnx'")
+def unknown_operator(f):
+    return model([node("Frobnicate")])
+
+
+@bad("domain 'com.example' is not imported")
+def unknown_domain(f):
+    return model([node("Relu", domain="com.example")])
+
+
+@bad("operator 'Thing' is not supported (domain 'com.example')")
+def imported_domain(f):
+    m = model([node("Thing", domain="com.example")])
+    m.opset_import.append(helper.make_opsetid("com.example", 1))
+    return m
+
+
+@bad("was added in opset 14, but the model imports opset 9")
+def operator_too_new(f):
+    return model([node("HardSwish")], opset=9)
+
+
+@bad("attribute 'axis' is a")
+def wrong_attribute(f):
+    return model([node("Softmax", axis="one")])
+
+
+@bad("attribute 'axis' is given twice")
+def two_attributes(f):
+    n = node("Softmax", axis=1)
+    n.attribute.append(n.attribute[0])
+    return model([n])
+
+
+@bad("is declared as")
+def attribute_declared_otherwise(f):
+    n = node("Softmax", axis=1)
+    n.attribute[0].type = AttributeProto.STRING
+    n.attribute[0].ClearField("s")
+    return model([n])
+
+
+@bad("required attribute 'axis' is missing")
+def missing_attribute(f):
+    return model([node("Concat")])
+
+
+@bad("which only the body of a function may do")
+def reference_outside(f):
+    n = node("Softmax")
+    a = n.attribute.add()
+    a.name, a.ref_attr_name, a.type = "axis", "axis", AttributeProto.INT
+    return model([n])
+
+
+@bad("required input 1")
+def too_few_inputs(f):
+    return model([node("Add", ["x"])])
+
+
+@bad("output 1")
+def too_many_outputs(f):
+    return model([node("Relu", outputs=["y", "z"])])
+
+
+# ---- types and shapes ----
+
+@bad("inner sizes 3 and 4 differ")
+def shapes_contradict(f):
+    return model([node("MatMul", ["x", "w"])], initializers=[tensor("w", np.ones((4, 2), np.float32))])
+
+
+@bad("shapes do not broadcast")
+def no_broadcast(f):
+    return model([node("Add", ["x", "w"])], initializers=[tensor("w", np.ones((4, 2), np.float32))])
+
+
+@bad("error:")
+def types_contradict(f):
+    return model([node("Add", ["x", "w"])], initializers=[tensor("w", np.ones((2, 3), np.int64))])
+
+
+@bad("the input is declared as f32[2,3] but its initializer is f32[2]")
+def default_of_another_shape(f):
+    return model([node("Relu")], initializers=[tensor("x", np.ones(2, np.float32))])
+
+
+@bad("needs 24 bytes but raw_data has 8")
+def data_too_short(f):
+    w = tensor("w", np.ones((2, 3), np.float32))
+    w.raw_data = w.raw_data[:8]
+    return model([node("Add", ["x", "w"])], initializers=[w])
+
+
+@bad("the tensor has no data")
+def no_data(f):
+    w = tensor("w", np.ones((2, 3), np.float32))
+    w.ClearField("raw_data")
+    return model([node("Add", ["x", "w"])], initializers=[w])
+
+
+@bad("has both")
+def data_twice(f):
+    w = tensor("w", np.ones((2, 3), np.float32))
+    w.float_data.extend([1] * 6)
+    return model([node("Add", ["x", "w"])], initializers=[w])
+
+
+@bad("a dimension of a constant is negative")
+def negative_constant(f):
+    w = TensorProto(name="w", data_type=F, dims=[-1], raw_data=b"")
+    return model([node("Add", ["x", "w"])], initializers=[w])
+
+
+@bad("the tensor is too large")
+def product_overflows(f):
+    w = TensorProto(name="w", data_type=F, dims=[2**62, 2**62], raw_data=b"")
+    return model([node("Add", ["x", "w"])], initializers=[w])
+
+
+@bad("unknown element type 77")
+def unknown_type(f):
+    w = TensorProto(name="w", data_type=77, dims=[0])
+    return model([node("Add", ["x", "w"])], initializers=[w])
+
+
+@bad("too large")
+def huge_input(f):
+    return model([node("Relu")], [value("x", (2**62,))])
+
+
+@bad("too large")
+def huge_product(f):
+    return model([node("Relu")], [value("x", (2**31, 2**31, 4))])
+
+
+@bad("too large")
+def huge_result(f):
+    shape = tensor("s", np.array([2**40, 2**40], np.int64))
+    return model([node("Expand", ["x", "s"])], [value("x", (1, 1))], initializers=[shape])
+
+
+@bad("the shape holds -3")
+def negative_reshape(f):
+    return model([node("Reshape", ["x", "s"])], initializers=[tensor("s", np.array([-3, 2], np.int64))])
+
+
+@bad("6 elements cannot be shaped into")
+def reshape_of_another_size(f):
+    return model([node("Reshape", ["x", "s"])], initializers=[tensor("s", np.array([7, 2], np.int64))])
+
+
+@bad("error:")
+def reshape_that_does_not_divide(f):
+    return model([node("Reshape", ["x", "s"])], initializers=[tensor("s", np.array([-1, 4], np.int64))])
+
+
+@bad("error:")
+def reshape_overflows(f):
+    return model([node("Reshape", ["x", "s"])], initializers=[tensor("s", np.array([2**33, 2**33], np.int64))])
+
+
+@bad("'pads' holds")
+def huge_pads(f):
+    return model([node("MaxPool", kernel_shape=[2, 2], pads=[2**62, 0, 2**62, 0])], [value("x", (1, 1, 4, 4))])
+
+
+@bad("error:")
+def huge_kernel(f):
+    return model([node("AveragePool", kernel_shape=[2**62, 2])], [value("x", (1, 1, 4, 4))])
+
+
+@bad("error:")
+def huge_dilation(f):
+    return model([node("MaxPool", kernel_shape=[3, 3], dilations=[2**62, 1])], [value("x", (1, 1, 4, 4))])
+
+
+@bad("error:")
+def huge_pad(f):
+    return model([node("Pad", ["x", "p"])], initializers=[tensor("p", np.array([2**62, 0, 2**62, 0], np.int64))])
+
+
+@bad("error:")
+def huge_tile(f):
+    return model([node("Tile", ["x", "r"])], initializers=[tensor("r", np.array([2**62, 4], np.int64))])
+
+
+@bad("error:")
+def huge_blocksize(f):
+    return model([node("DepthToSpace", blocksize=2**32)], [value("x", (1, 4, 2, 2))])
+
+
+@bad("error:")
+def lonely_sequence(f):
+    return model([node("Relu", ["s"])], [helper.make_tensor_sequence_value_info("s", F, [2])])
+
+
+@bad("error:")
+def shape_of_a_sequence(f):
+    return model([node("Shape", ["s"])], [helper.make_tensor_sequence_value_info("s", F, [2])])
+
+
+@bad("error:")
+def concat_of_sequences(f):
+    return model([node("Concat", ["s", "s"], axis=0)], [helper.make_tensor_sequence_value_info("s", F, [2])])
+
+
+@bad("error:")
+def optional_input(f):
+    o = helper.make_value_info("o", helper.make_optional_type_proto(helper.make_tensor_type_proto(F, [2])))
+    return model([node("Identity", ["o"])], [o])
+
+
+@bad("error:")
+def map_input(f):
+    m = helper.make_value_info("m", helper.make_map_type_proto(I64, helper.make_tensor_type_proto(F, [])))
+    return model([node("Neg", ["m"])], [m])
+
+
+# ---- subgraphs and functions ----
+
+def branch(name, dims=(2,), op="Constant", dtype=np.float32):
+    return helper.make_graph([helper.make_node("Constant", [], [name], value=tensor("t", np.ones(dims, dtype)))], name, [],
+                             [helper.make_tensor_value_info(name, F, None)])
+
+
+@bad("branches have 1 and 0 outputs")
+def branch_without_output(f):
+    empty = helper.make_graph([], "g", [], [])
+    return model([node("If", ["c"], then_branch=branch("a"), else_branch=empty)], [value("c", (), TensorProto.BOOL)])
+
+
+@bad("error:")
+def branches_of_two_types(f):
+    return model([node("If", ["c"], then_branch=branch("a"), else_branch=branch("b", dtype=np.int64))],
+                 [value("c", (), TensorProto.BOOL)])
+
+
+@bad("shadowing")
+def shadowing(f):
+    return model([node("If", ["c"], then_branch=branch("x"), else_branch=branch("b"))],
+                 [value("c", (), TensorProto.BOOL), value("x")])
+
+
+def function(name, nodes, inputs=("a",), outputs=("b",)):
+    return helper.make_function("my", name, list(inputs), list(outputs), nodes, [helper.make_opsetid("", 17),
+                                                                                helper.make_opsetid("my", 1)])
+
+
+def with_functions(nodes, functions):
+    m = model(nodes, functions=functions)
+    m.opset_import.append(helper.make_opsetid("my", 1))
+    return m
+
+
+@bad("calls itself")
+def recursive(f):
+    return with_functions([node("F", domain="my")], [function("F", [node("F", ["a"], ["b"], domain="my")])])
+
+
+@bad("calls itself")
+def mutually_recursive(f):
+    return with_functions([node("F", domain="my")], [function("F", [node("G", ["a"], ["b"], domain="my")]),
+                                                     function("G", [node("F", ["a"], ["b"], domain="my")])])
+
+
+@bad("more than")
+def functions_that_explode(f):
+    functions = [function("F0", [node("Relu", ["a"], ["b"])])]
+    for i in range(1, 60):
+        functions.append(function(f"F{i}", [node(f"F{i-1}", ["a"], ["c"], domain="my"), node(f"F{i-1}", ["c"], ["b"], domain="my")]))
+    return with_functions([node("F59", domain="my")], functions)
+
+
+@bad("nothing in the function produces its output 'b'")
+def function_without_result(f):
+    return with_functions([node("F", domain="my")], [function("F", [node("Relu", ["a"], ["c"])])])
+
+
+@bad("defined more than once")
+def function_twice(f):
+    return with_functions([node("F", domain="my")], [function("F", [node("Relu", ["a"], ["b"])])] * 2)
+
+
+@bad("the call has 2 inputs but function 'F' has 1")
+def function_with_more_inputs(f):
+    return with_functions([node("F", ["x", "x"], domain="my")], [function("F", [node("Relu", ["a"], ["b"])])])
+
+
+@bad("which function 'F' does not have")
+def unknown_reference(f):
+    n = node("Softmax", ["a"], ["b"])
+    a = n.attribute.add()
+    a.name, a.ref_attr_name, a.type = "axis", "nothing", AttributeProto.INT
+    return with_functions([node("F", domain="my")], [function("F", [n])])
+
+
+# ---- external data ----
+
+def external(f, location, data=b"\0" * 24, **keys):
+    w = TensorProto(name="w", data_type=F, dims=[2, 3], data_location=TensorProto.EXTERNAL)
+    for k, v in {"location": location, **keys}.items():
+        e = w.external_data.add()
+        e.key, e.value = k, str(v)
+    if data is not None:
+        (f / "w.bin").write_bytes(data)
+    return model([node("Add", ["x", "w"])], initializers=[w])
+
+
+@bad("the path is absolute")
+def external_absolute(f):
+    return external(f, "/etc/passwd")
+
+
+@bad("the path goes up with '..'")
+def external_up(f):
+    return external(f, "../w.bin")
+
+
+@bad("the path goes up with '..'")
+def external_up_inside(f):
+    (f / "d").mkdir()
+    return external(f, "d/../../w.bin")
+
+
+@bad("a symbolic link leads out of the folder")
+def external_link(f):
+    (f / "w.bin").unlink(missing_ok=True)
+    (f / "link").symlink_to("/etc/passwd")
+    return external(f, "link", None)
+
+
+@bad("a symbolic link leads out of the folder")
+def external_linked_folder(f):
+    (f / "etc").symlink_to("/etc")
+    return external(f, "etc/passwd", None)
+
+
+@bad("no such file beside the model")
+def external_absent(f):
+    return external(f, "nothing.bin", None)
+
+
+@bad("the location is empty")
+def external_nowhere(f):
+    return external(f, "")
+
+
+@bad("error:")
+def external_folder(f):
+    (f / "d").mkdir()
+    return external(f, "d", None)
+
+
+@bad("error:")
+def external_short(f):
+    return external(f, "w.bin", b"\0" * 23)
+
+
+@bad("error:")
+def external_behind_end(f):
+    return external(f, "w.bin", offset=8)
+
+
+@bad("error:")
+def external_wraps(f):
+    return external(f, "w.bin", offset=2**64 - 8, length=24)
+
+
+@bad("error:")
+def external_negative(f):
+    return external(f, "w.bin", offset=-8)
+
+
+@bad("error:")
+def external_no_number(f):
+    return external(f, "w.bin", offset="8x")
+
+
+@bad("error:")
+def external_other_length(f):
+    return external(f, "w.bin", length=8)
+
+
+@bad("error:")
+def external_zero_length(f):
+    return external(f, "w.bin", length=0)
+
+
+@bad("error:")
+def external_empty_file(f):
+    return external(f, "w.bin", b"")
+
+
+# ---- sparse ----
+
+def sparse(values, indices, dims):
+    s = onnx.SparseTensorProto(dims=dims)
+    s.values.CopyFrom(tensor("w", np.asarray(values, np.float32)))
+    s.indices.CopyFrom(tensor("", np.asarray(indices, np.int64)))
+    m = model([node("Add", ["x", "w"])])
+    m.graph.sparse_initializer.append(s)
+    return m
+
+
+@bad("error:")
+def sparse_index_outside(f):
+    return sparse([1, 2], [0, 6], [2, 3])
+
+
+@bad("error:")
+def sparse_index_negative(f):
+    return sparse([1], [[0, -1]], [2, 3])
+
+
+@bad("error:")
+def sparse_counts_differ(f):
+    return sparse([1, 2], [0], [2, 3])
+
+
+@bad("error:")
+def sparse_huge(f):
+    return sparse([1], [0], [2**40, 2**10])
+
+
+@bad("error:")
+def sparse_of_another_rank(f):
+    return sparse([1], [[0, 0, 0]], [2, 3])
+
+
+def run(ortc, args):
+    try:
+        return subprocess.run([ortc, *map(str, args)], capture_output=True, text=True, timeout=120, errors="replace")
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def main():
+    ortc, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    only = sys.argv[3:]
+    wrong = 0
+    for name, says, make in TABLE:
+        if only and name not in only:
+            continue
+        f = root / name
+        f.mkdir(parents=True)
+        made = make(f)
+        if made is not None:
+            (f / "m.onnx").write_bytes(made.SerializeToString())
+        before = sorted(os.listdir(f))
+        for args in (["compile", f / "m.onnx", "--target=cpu", "-o", f / "out"],
+                     ["run", f / "m.onnx", "--target=reference", "--random", "1"]):
+            p = run(ortc, args)
+            error = ("took too long" if p is None else
+                     f"ended with {p.returncode}: {p.stderr.strip()[:300]} {p.stdout[:100]}" if p.returncode != 1 else
+                     f"says: {p.stderr.strip()[:400]}" if says not in p.stderr or "error:" not in p.stderr else
+                     "says it is a fault of ortc: " + p.stderr[:300] if "fault of ortc" in p.stderr else
+                     f"left {os.listdir(f)}" if sorted(os.listdir(f)) != before else None)
+            if error:
+                wrong += 1
+                print(f"{name}: {args[0]} {error}")
+    print(f"{len(TABLE)} models, {wrong} wrong")
+    sys.exit(wrong != 0)
+
+
+main()
