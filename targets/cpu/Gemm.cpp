@@ -104,7 +104,7 @@ void oneDnnCandidate(ContractOp op, const Processor& processor, std::vector<Cand
   auto p = problemOf(op, b, /*packed=*/false, denseStrides(b, op.getLhs()),
                      denseStrides(b, op.getRhs()), denseStrides(b, op.getInit()));
   if (!p) return;
-  double batches = known(product(b, p->batch), 4);
+  double batches = known(extentOf(b, p->batch), 4);
   for (size_t i = 0; i + 1 < p->rows.size(); ++i)
     batches *= known(p->rows[i].extent, 4);
   double m = known(p->rows.back().extent, 32), n = known(p->columns[0].extent, 64),
