@@ -81,6 +81,8 @@ private:
   mlir::Value divide(mlir::Operation* op, llvm::ArrayRef<mlir::Value> v);
   mlir::Value shift(mlir::Operation* op, mlir::Type from, llvm::ArrayRef<mlir::Value> v);
   mlir::Value cast(mlir::Operation* op, mlir::Type from, mlir::Type type, mlir::Value v);
+  mlir::Value exp64(mlir::Location loc, mlir::Value x);
+  mlir::Value tanh64(mlir::Location loc, mlir::Value x);
   mlir::Value math64(mlir::Operation* op, llvm::ArrayRef<mlir::Value> v);
   mlir::Value plain(mlir::Operation* op, mlir::ValueRange v, mlir::Type to);
 };

@@ -303,6 +303,58 @@ Value ScalarLegaliser::cast(Operation* op, Type from, Type type, Value v) {
       .Default([&](Operation*) { return Value(); });
 }
 
+/// e^x of an f64, to about one unit in the last place: 2^n e^r with |r| <= ln 2 / 2, e^r by its
+/// series.
+Value ScalarLegaliser::exp64(Location loc, Value x) {
+  Type f64 = b.getF64Type(), i32 = b.getI32Type(), i64 = b.getI64Type();
+  auto lit = [&](double v) { return floatNumber(loc, f64, v); };
+  auto mul = [&](Value y, Value z) { return b.create<arith::MulFOp>(loc, y, z).getResult(); };
+  auto pick = [&](FP p, double limit, Value y) {
+    return b
+        .create<arith::SelectOp>(loc, b.create<arith::CmpFOp>(loc, p, y, lit(limit)), lit(limit), y)
+        .getResult();
+  };
+  // Beyond these the result is 0 or infinity anyway, and n would not fit.
+  Value inside = pick(FP::OLT, -750, pick(FP::OGT, 720, x));
+  Value n = b.create<math::RoundEvenOp>(loc, mul(inside, lit(1.4426950408889634)));
+  // ln 2 in two parts, the first short enough for n times it to be exact.
+  Value r = b.create<arith::SubFOp>(loc, inside, mul(n, lit(0.69314718036912382)));
+  r = b.create<arith::SubFOp>(loc, r, mul(n, lit(1.9082149292705877e-10)));
+  double factorial = 6227020800.0; // 13!
+  Value p = lit(1 / factorial);
+  for (int k = 13; k > 0; --k) {
+    factorial /= k;
+    p = b.create<arith::AddFOp>(loc, mul(p, r), lit(1 / factorial));
+  }
+  Value isNaN = b.create<arith::CmpFOp>(loc, FP::UNO, x, x);
+  Value whole =
+      b.create<arith::FPToSIOp>(loc, i32, b.create<arith::SelectOp>(loc, isNaN, lit(0), n));
+  // 2^n in two factors: n may be past what an exponent holds.
+  Value half = b.create<arith::ShRSIOp>(loc, whole, number(loc, i32, 1));
+  for (Value part : {half, b.create<arith::SubIOp>(loc, whole, half).getResult()}) {
+    Value biased = b.create<arith::AddIOp>(loc, part, number(loc, i32, 1023));
+    Value bits = b.create<arith::ShLIOp>(loc, b.create<arith::ExtSIOp>(loc, i64, biased),
+                                         number(loc, i64, 52));
+    p = mul(p, b.create<arith::BitcastOp>(loc, f64, bits));
+  }
+  return b.create<arith::SelectOp>(loc, isNaN, x, p);
+}
+
+/// tanh of an f64: (1 - e) / (1 + e) with e = exp(-2 |x|), and x - x^3 / 3 where that would cancel.
+Value ScalarLegaliser::tanh64(Location loc, Value x) {
+  auto lit = [&](double v) { return floatNumber(loc, b.getF64Type(), v); };
+  Value size = b.create<math::AbsFOp>(loc, x);
+  Value e = exp64(loc, b.create<arith::MulFOp>(loc, size, lit(-2)));
+  Value t = b.create<arith::DivFOp>(loc, b.create<arith::SubFOp>(loc, lit(1), e),
+                                    b.create<arith::AddFOp>(loc, lit(1), e));
+  Value cube = b.create<arith::MulFOp>(loc, b.create<arith::MulFOp>(loc, x, x), x);
+  Value small = b.create<arith::SubFOp>(loc, x, b.create<arith::MulFOp>(loc, cube, lit(1.0 / 3)));
+  Value negative = b.create<arith::CmpFOp>(loc, FP::OLT, x, lit(0));
+  t = b.create<arith::SelectOp>(loc, negative, b.create<arith::NegFOp>(loc, t), t);
+  Value isSmall = b.create<arith::CmpFOp>(loc, FP::OLT, size, lit(1.0 / 1024));
+  return b.create<arith::SelectOp>(loc, isSmall, small, t);
+}
+
 /// What f64 and i64 have no instruction for is built from what they have; the rest is an error.
 Value ScalarLegaliser::math64(Operation* op, ArrayRef<Value> v) {
   Location loc = op->getLoc();
@@ -321,6 +373,8 @@ Value ScalarLegaliser::math64(Operation* op, ArrayRef<Value> v) {
     return pick(b.create<arith::CmpFOp>(loc, FP::OLT, v[0], floatNumber(loc, v[0].getType(), 0)),
                 b.create<arith::NegFOp>(loc, down), down);
   }
+  if (isa<math::ExpOp>(op) && v[0].getType().isF64()) return exp64(loc, v[0]);
+  if (isa<math::TanhOp>(op) && v[0].getType().isF64()) return tanh64(loc, v[0]);
   if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, math::SqrtOp,
           math::AbsFOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::FmaOp>(op))
     return plain(op, v, v[0].getType());

@@ -62,24 +62,27 @@ ortc_status vulkan_bundle::reserve_vulkan(uint64_t arena_bytes, const int64_t* d
 
 ortc_status vulkan_bundle::stage(const ortc_tensor* in, const ortc_tensor* out,
                                  uint64_t arena_bytes) {
-  const uint64_t reserved = vk.arena_bytes();
   uint64_t at = aligned(arena_bytes);
   const int count = model->num_inputs + model->num_outputs;
+  bool computed = false;
   for (int i = 0; i < count; ++i) {
     const bool is_input = i < model->num_inputs;
     const ortc_tensor& t = is_input ? in[i] : out[i - model->num_inputs];
-    // A size that the run computes: as much as the caller has room for, or what is left.
     uint64_t bytes = 0;
     if (!tensor_bytes(t.dtype, t.dims, t.rank, &bytes)) {
-      const uint64_t left = at < reserved ? reserved - at : 0;
-      bytes = t.capacity < left ? t.capacity : left;
+      // A size that the run computes: as much as the caller has room for.
+      bytes = t.capacity;
+      computed = true;
     }
     io[i] = vk_arena(at, bytes);
     at += aligned(bytes);
   }
-  if (at > reserved)
+  // Only a run knows the room for such outputs, so that this is where memory for them is asked for.
+  if (at > vk.arena_bytes() && computed)
+    if (const ortc_status s = told(vk.reserve(at + uint64_t(vulkan_alignment), 0))) return s;
+  if (at > vk.arena_bytes())
     return why() << "these sizes need " << at << " bytes of arena, inputs and outputs, and "
-                 << reserved << " are reserved: call reserve with them",
+                 << vk.arena_bytes() << " are reserved: call reserve with them",
            ORTC_NEED_RESERVE;
   if (!vk.begin()) return told(vk.status());
   for (int i = 0; i < model->num_inputs; ++i)
