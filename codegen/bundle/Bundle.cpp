@@ -467,10 +467,9 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake ${{CMAKE_CURRENT_BIN
                     "install(FILES weights/{0}.bin DESTINATION ${{CMAKE_INSTALL_DATADIR}}/{0})\n",
                     n)
               : ""));
-  std::string config =
-      fmt::format("@PACKAGE_INIT@\n{1}{2}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
-                  n, hosted ? "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n" : "",
-                  dependencies);
+  std::string config = fmt::format(
+      "@PACKAGE_INIT@\n{1}{2}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n", n,
+      hosted ? "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n" : "", dependencies);
   return write("CMakeLists.txt", text) && write(n + "Config.cmake.in", config);
 }
 

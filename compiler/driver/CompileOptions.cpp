@@ -76,7 +76,10 @@ void addCompileOptions(CLI::App& command, CompileOptions& o, bool builds) {
   command
       .add_option("--target", o.target, "What to compile for; `ortc doctor` lists what is there")
       ->type_name("T");
-  command.add_option("--mcpu", o.processors, "Processors by name, e.g. x86-64-v3 or sm_80,sm_90; several: one bundle for all of them")
+  command
+      .add_option(
+          "--mcpu", o.processors,
+          "Processors by name, e.g. x86-64-v3 or sm_80,sm_90; several: one bundle for all of them")
       ->delimiter(',')
       ->type_name("LIST");
   command

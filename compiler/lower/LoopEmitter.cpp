@@ -73,8 +73,7 @@ static Value joined(Value scaled, Value rest) {
   auto same = [](Value a, Value b) {
     return a == b || (constant(a) && constant(a) == constant(b));
   };
-  for (auto [quotient, s] :
-       {std::pair(m.getLhs(), m.getRhs()), std::pair(m.getRhs(), m.getLhs())})
+  for (auto [quotient, s] : {std::pair(m.getLhs(), m.getRhs()), std::pair(m.getRhs(), m.getLhs())})
     if (auto q = quotient.getDefiningOp<arith::DivUIOp>();
         q && q.getLhs() == r.getLhs() && same(q.getRhs(), r.getRhs()) && same(s, r.getRhs()))
       return r.getLhs();

@@ -54,8 +54,8 @@ bool absent(const ortc_tensor& t) {
 constexpr int kPlainRank = 4;
 constexpr int64_t kPlainSize = 32768;
 
-// What nearly every run passes: f32 of exactly the declared sizes. False says nothing: the checks in
-// full follow, which take as long as a small layer.
+// What nearly every run passes: f32 of exactly the declared sizes. False says nothing: the checks
+// in full follow, which take as long as a small layer.
 bool is_plain(const ortc_io& io, const ortc_tensor& t, ortc_space space) {
   if (io.dtype != ORTC_FLOAT || t.dtype != ORTC_FLOAT || t.rank != io.rank || t.rank > kPlainRank ||
       t.space != space || !t.data || !t.dims)

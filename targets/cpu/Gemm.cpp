@@ -221,8 +221,8 @@ void oneDnnCandidate(ContractOp op, const Processor& processor, std::vector<Cand
     batches *= known(p->rows[i].extent, 4);
   double m = known(p->rows.back().extent, 32), n = known(p->columns[0].extent, 64),
          k = known(p->inner[0].extent, 256);
-  // kernels/onednn/README.md: it cuts long sums in blocks that stay in a cache, which our kernels do
-  // not; it packs B in each call, and a call costs some microseconds.
+  // kernels/onednn/README.md: it cuts long sums in blocks that stay in a cache, which our kernels
+  // do not; it packs B in each call, and a call costs some microseconds.
   double rate = (k >= 2048 ? 1.12 : 0.95) * processor.gigaflops;
   double each = 2 * m * n * k / rate / 1e3 + 4 * n * k / processor.l3Gbps / 1e3 + 5;
   rows.push_back({"onednn_gemm_f32", batches * each,

@@ -22,7 +22,7 @@ public:
                          escapeForComment(request.command))) {
     writer.hosted = options.hosted;
     writer.libraries = options.libraries;
-    }
+  }
 
   BundleWriter writer;
   const CxxBundleOptions& options;

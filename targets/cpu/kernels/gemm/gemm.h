@@ -150,14 +150,12 @@ ORTC_NOINLINE void gemm_f32(const GemmArgs& g, const Epilogue& epilogue, const e
                             : blocks.count;
   // A single row reads B as one stream, which many processors fetch ahead on their own: a tile for
   // one row is for those that do not.
-  const int64_t prefetchLines = g.prefetchBytes && (g.M > 1 || MR == 1)
-                                    ? (panelFloats * 4 / blocks.count + 63) / 64
-                                    : 0;
+  const int64_t prefetchLines =
+      g.prefetchBytes && (g.M > 1 || MR == 1) ? (panelFloats * 4 / blocks.count + 63) / 64 : 0;
 
   const auto compute = [&](int64_t batch, int64_t blockBegin, int64_t blockEnd, int64_t panelBegin,
                            int64_t panelEnd) {
-    const int64_t outer = batch ? batch / g.inner.count : 0,
-                  inner = batch - outer * g.inner.count;
+    const int64_t outer = batch ? batch / g.inner.count : 0, inner = batch - outer * g.inner.count;
     const float* a = g.a + outer * g.outer.a + inner * g.inner.a;
     const float* b = g.b + outer * g.outer.b + inner * g.inner.b;
     float* c = g.c + outer * g.outer.c + inner * g.inner.c;

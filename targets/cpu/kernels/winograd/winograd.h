@@ -10,7 +10,8 @@
 // Tiles are taken in blocks. For each block every tile is transformed into N * N rows of channels,
 // then there are N * N matrix products [tiles, IC] x [IC, OC] by the shared micro-kernel, then
 // every tile is transformed back and stored through the epilogue. Rounding is about 10 times that
-// of the direct form for O = 4 (2e-5 of the largest output at most): --numerics=strict leaves it out.
+// of the direct form for O = 4 (2e-5 of the largest output at most): --numerics=strict leaves it
+// out.
 #ifndef ORTC_KERNELS_WINOGRAD_H
 #define ORTC_KERNELS_WINOGRAD_H
 
