@@ -128,8 +128,7 @@ void NodeBuilder::output(size_t i, Tensor value) {
 }
 
 std::string NodeBuilder::typeText(Tensor t) {
-  if (t.elements)
-    return fmt::format("a sequence of {} {}", t.elements->size(), dtypeName(t.dtype));
+  if (t.elements) return fmt::format("a sequence of {} {}", t.elements->size(), dtypeName(t.dtype));
   if (t.form != Tensor::Form::Plain && t.form != Tensor::Form::Absent)
     return fmt::format("a sequence of {}", dtypeName(t.dtype));
   if (t.absent()) return "absent";

@@ -228,7 +228,8 @@ ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
          sink = n.optionalInput(11, "head_sink", same);
   for (size_t i = 12; i < n.numInputs(); ++i)
     if (n.hasInput(i))
-      n.error("quantised caches, norms of queries and padded chunks (input {}) are not supported", i);
+      n.error("quantised caches, norms of queries and padded chunks (input {}) are not supported",
+              i);
   if (n.intAttr("qk_output", 0) || n.intAttr("sliding_window_cache", 0))
     n.error("'qk_output' and 'sliding_window_cache' are not supported");
   int64_t heads = n.intAttr("num_heads"), groups = n.intAttr("kv_num_heads"),
@@ -265,10 +266,10 @@ ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
        past = pastK ? n.size(pastK, 2) : n.size(0), T = max(past, total);
   // How many tokens of sequence b came before this step.
   Tensor before = n.generate(B, DType::I64, [&](ArrayRef<Scalar> b) {
-    Scalar known = n.cast(n.at(lengths, lengths.rank() == 2 ? ArrayRef<Scalar>({b[0], n.index(0)})
-                                                            : b),
-                          DType::I64) +
-                   1.0;
+    Scalar known =
+        n.cast(n.at(lengths, lengths.rank() == 2 ? ArrayRef<Scalar>({b[0], n.index(0)}) : b),
+               DType::I64) +
+        1.0;
     Scalar rows = n.fromIndex(n.index(S), DType::I64);
     Scalar isPrompt = equal(rows, n.fromIndex(n.index(total), DType::I64));
     return select(isPrompt, 0.0, max(known - rows, 0.0));
@@ -303,12 +304,12 @@ ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
   n.output(1, allK);
   n.output(2, allV);
   Size G = n.size(groups), shared = n.size(heads / groups);
-  Tensor perGroup =
-      n.transpose(n.reshape(q, {B, S, G, shared, n.size(D)}), {0, 2, 3, 1, 4});
+  Tensor perGroup = n.transpose(n.reshape(q, {B, S, G, shared, n.size(D)}), {0, 2, 3, 1, 4});
   Tensor scores = n.contract(perGroup, allK, "bgnsd,bgtd->bgnst");
   DType wide = wideType(q.dtype);
   Tensor masked = n.map(scores, wide, [&](Scalar x) {
-    Scalar w = n.cast(x, wide) * scale, b = loopIndex(n, 0), s = loopIndex(n, 3), t = loopIndex(n, 4);
+    Scalar w = n.cast(x, wide) * scale, b = loopIndex(n, 0), s = loopIndex(n, 3),
+           t = loopIndex(n, 4);
     Scalar head = loopIndex(n, 1) * n.index(shared) + loopIndex(n, 2);
     if (softcap > 0) w = tanh(w / softcap) * softcap;
     if (bias) {
@@ -323,18 +324,19 @@ ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
   Tensor top = n.reduce(masked, 4, true, -INFINITY, [](Scalar c, Scalar x) { return max(c, x); });
   auto least = [&](Scalar m) { // what every row also counts, without a value
     if (smooth && !sink) return max(m, 0.0);
-    return sink ? max(m, n.cast(n.at(sink, loopIndex(n, 1) * n.index(shared) + loopIndex(n, 2)), wide))
+    return sink ? max(m,
+                      n.cast(n.at(sink, loopIndex(n, 1) * n.index(shared) + loopIndex(n, 2)), wide))
                 : m;
   };
   top = n.map(top, least);
-  Tensor e = n.map(masked, top, [](Scalar x, Scalar m) {
-    return exp(x - select(equal(m, -INFINITY), 0.0, m));
-  });
+  Tensor e = n.map(masked, top,
+                   [](Scalar x, Scalar m) { return exp(x - select(equal(m, -INFINITY), 0.0, m)); });
   Tensor sum = n.reduce(e, 4, true, 0, [](Scalar c, Scalar x) { return c + x; });
   if (smooth || sink)
     sum = n.map(sum, top, [&](Scalar c, Scalar m) {
-      Scalar extra = sink ? n.cast(n.at(sink, loopIndex(n, 1) * n.index(shared) + loopIndex(n, 2)), wide)
-                          : n.literal(0, m);
+      Scalar extra =
+          sink ? n.cast(n.at(sink, loopIndex(n, 1) * n.index(shared) + loopIndex(n, 2)), wide)
+               : n.literal(0, m);
       return c + exp(extra - m);
     });
   Tensor p = n.map({e, sum}, q.dtype, [&](ArrayRef<Scalar> x) {

@@ -27,7 +27,7 @@ static Tensor plain(Tensor s) {
 /// Element p of tensors along the first dim of `rows`; positions that are data stay inside.
 static Tensor rowAt(NodeBuilder& n, Tensor rows, Tensor position) {
   std::vector<Size> starts(rows.rank(), n.size(0)), sizes = n.sizes(rows),
-                    shape(sizes.begin() + 1, sizes.end());
+                                                    shape(sizes.begin() + 1, sizes.end());
   Size length = sizes[0], p = n.asSizes(position, "position")[0];
   p = selectSize(n, n.index(p) < 0.0, p + length, p);
   starts[0] = min(nonNegative(p), length - n.size(1)), sizes[0] = n.size(1);
