@@ -293,7 +293,8 @@ net("SequenceMap", 17, [PAIR, helper.make_node("SequenceMap", ["s", "p"], ["t"],
     [helper.make_node("Add", ["a", "b"], ["c"])], "body", [tensor("a", TensorProto.FLOAT), tensor("b", TensorProto.FLOAT)],
     [tensor("c", TensorProto.FLOAT)]))], PQ, {"t": [p + p, q + p]})
 for v in [15, 28]:
-    net("Optional", v, [helper.make_node("Optional", ["p"], ["o"]), helper.make_node("OptionalHasElement", ["o"], ["has"]),
+    for op in ("Optional", "OptionalHasElement", "OptionalGetElement"):
+        net(op, v, [helper.make_node("Optional", ["p"], ["o"]), helper.make_node("OptionalHasElement", ["o"], ["has"]),
                         helper.make_node("OptionalGetElement", ["o"], ["y"])], {"p": p}, {"has": np.array(True), "y": p})
 
 # ---- regions ----
@@ -455,3 +456,6 @@ for v in [9, 11, 16, 19, 21, 23, 24, 25]:
     net("Scan", v, [helper.make_node("Scan", ["start", "xs"], ["last", "rows"], body=body, num_scan_inputs=1,
                                      scan_output_directions=[1])],
         {"start": np.zeros(3, F), "xs": xs}, {"last": states[-1], "rows": (states * xs)[::-1]})
+
+# the published test values of the hash
+ms("MurmurHash3", [np.array(["hello", ""], object)], [np.array([0x248BFA47, 0], np.uint32)], seed=0)

@@ -240,6 +240,15 @@ ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
     n.error("keys and values must be given together, and so must those of the past");
   if (q.rank() != 3 || heads < 1 || groups < 1 || heads % groups)
     n.error("the query is {}, with {} heads for {} of keys", n.typeText(q), heads, groups);
+  auto ranked = [&](Tensor t, int64_t least, int64_t most, StringRef name) {
+    if (t && (t.rank() < least || t.rank() > most))
+      n.error("'{}' is {}; expected rank {}", name.str(), n.typeText(t), most);
+  };
+  ranked(k, 3, 3, "key"), ranked(v, 3, 3, "value");
+  ranked(pastK, 4, 4, "past_key"), ranked(pastV, 4, 4, "past_value");
+  ranked(lengths, 1, 2, "seqlens_k"), ranked(positions, 2, 2, "position_ids");
+  ranked(cosines, 2, 2, "cos_cache"), ranked(sines, 2, 2, "sin_cache");
+  ranked(bias, 4, 4, "attention_bias"), ranked(sink, 1, 1, "head_sink");
   std::vector<Size> in = n.sizes(q);
   Size B = in[0], S = in[1];
   int64_t parts = k ? heads : heads + 2 * groups;
