@@ -205,9 +205,8 @@ void checkCompileOptions(const CompileOptions& o, TargetInfo* target) {
     std::string known;
     for (const std::string& f : forms)
       known += (known.empty() ? "--weights=" : ", ") + f;
-    throw UsageError{
-        fmt::format("--weights={} has no effect on target '{}'", o.weights, o.target),
-        known.empty() ? "leave it out: there is one way only" : "it has " + known};
+    throw UsageError{fmt::format("--weights={} has no effect on target '{}'", o.weights, o.target),
+                     known.empty() ? "leave it out: there is one way only" : "it has " + known};
   }
   for (const std::string& library : o.with)
     throw UsageError{

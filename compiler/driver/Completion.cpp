@@ -48,29 +48,32 @@ std::string bash(const CLI::App& app) {
       join(commands), targetWords());
   for (const CLI::App* c : app.get_subcommands({}))
     text += fmt::format("  {}) flags=\"{}\" ;;\n", c->get_name(), join(flagsOf(*c)));
-  text += fmt::format("  esac\n  case \"$word\" in\n  -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$word\")) "
-             ";;\n  *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n  esac\n}}\n"
-             "complete -o filenames -F _ortc ortc\n");
+  text += fmt::format(
+      "  esac\n  case \"$word\" in\n  -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$word\")) "
+      ";;\n  *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n  esac\n}}\n"
+      "complete -o filenames -F _ortc ortc\n");
   return text;
 }
 
 std::string zsh(const CLI::App& app) {
   std::string text;
-  text += fmt::format("#compdef ortc\n# ortc completion zsh > \"${{fpath[1]}}/_ortc\"\n_ortc() {{\n  local "
-             "-a commands\n  commands=(\n");
+  text += fmt::format(
+      "#compdef ortc\n# ortc completion zsh > \"${{fpath[1]}}/_ortc\"\n_ortc() {{\n  local "
+      "-a commands\n  commands=(\n");
   for (const CLI::App* c : app.get_subcommands({})) {
     std::string summary = c->get_description();
     for (size_t at = 0; (at = summary.find(':', at)) != std::string::npos; at += 2)
       summary.insert(at, "\\");
     text += fmt::format("    '{}:{}'\n", c->get_name(), summary);
   }
-  text += fmt::format("  )\n  if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
-             "  if [[ \"$PREFIX\" == --target=* ]]; then compset -P '*='; compadd {}; return; fi\n "
-             " case \"$words[2]\" in\n",
-             targetWords());
+  text += fmt::format(
+      "  )\n  if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
+      "  if [[ \"$PREFIX\" == --target=* ]]; then compset -P '*='; compadd {}; return; fi\n "
+      " case \"$words[2]\" in\n",
+      targetWords());
   for (const CLI::App* c : app.get_subcommands({}))
-    text += fmt::format("  {}) [[ \"$PREFIX\" == -* ]] && compadd -- {} || _files ;;\n", c->get_name(),
-               join(flagsOf(*c)));
+    text += fmt::format("  {}) [[ \"$PREFIX\" == -* ]] && compadd -- {} || _files ;;\n",
+                        c->get_name(), join(flagsOf(*c)));
   text += fmt::format("  esac\n}}\n_ortc \"$@\"\n");
   return text;
 }
@@ -79,12 +82,13 @@ std::string fish(const CLI::App& app) {
   std::string text;
   text += fmt::format("# ortc completion fish > ~/.config/fish/completions/ortc.fish\n");
   for (const CLI::App* c : app.get_subcommands({})) {
-    text += fmt::format("complete -c ortc -n __fish_use_subcommand -f -a {} -d '{}'\n", c->get_name(),
-               c->get_description());
+    text += fmt::format("complete -c ortc -n __fish_use_subcommand -f -a {} -d '{}'\n",
+                        c->get_name(), c->get_description());
     for (const CLI::Option* option : c->get_options())
       for (const std::string& name : option->get_lnames())
-        text += fmt::format("complete -c ortc -n '__fish_seen_subcommand_from {}' -l {}{}\n", c->get_name(),
-                   name, name == "target" ? " -x -a '" + targetWords() + "'" : "");
+        text += fmt::format("complete -c ortc -n '__fish_seen_subcommand_from {}' -l {}{}\n",
+                            c->get_name(), name,
+                            name == "target" ? " -x -a '" + targetWords() + "'" : "");
   }
   return text;
 }
@@ -100,7 +104,9 @@ void addCompletion(CLI::App& app, GlobalOptions& global, Action& action) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   c->callback([&app, &global, &action, shell] {
     action = [&app, &global, shell] {
-      const std::string text = *shell == "bash" ? bash(app) : *shell == "zsh" ? zsh(app) : fish(app);
+      const std::string text = *shell == "bash"  ? bash(app)
+                               : *shell == "zsh" ? zsh(app)
+                                                 : fish(app);
       if (global.json)
         printJson(llvm::json::Object{{"shell", *shell}, {"script", text}});
       else

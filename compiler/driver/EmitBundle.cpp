@@ -57,7 +57,8 @@ std::string liveSetText(const ProgramFacts& facts) {
   for (size_t i = 0; i < std::min(kMost, facts.liveSet.size()); ++i)
     text += fmt::format("{} {} of {}", i ? "," : ":", quoteName(facts.liveSet[i].first),
                         facts.liveSet[i].second);
-  if (facts.liveSet.size() > kMost) text += fmt::format(" and {} more", facts.liveSet.size() - kMost);
+  if (facts.liveSet.size() > kMost)
+    text += fmt::format(" and {} more", facts.liveSet.size() - kMost);
   return text;
 }
 

@@ -142,7 +142,8 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
   if (toFile) {
     const std::string text = llvm::formatv("{0:2}\n", value).str();
     std::string why;
-    if (!writeWholeFile(o.jsonFile, {reinterpret_cast<const uint8_t*>(text.data()), text.size()}, why)) {
+    if (!writeWholeFile(o.jsonFile, {reinterpret_cast<const uint8_t*>(text.data()), text.size()},
+                        why)) {
       fmt::print(stderr, "{}: error: cannot be written: {}\n", escapeControls(o.jsonFile), why);
       ++failed;
     }

@@ -24,8 +24,7 @@ int end(bool json, ExitCode code, const std::string& message, const std::string&
   if (json) {
     llvm::json::Object error{{"severity", "error"},
                              {"message", llvm::json::fixUTF8(escapeControls(message))}};
-    if (!help.empty())
-      error["help"] = llvm::json::Array{llvm::json::fixUTF8(escapeControls(help))};
+    if (!help.empty()) error["help"] = llvm::json::Array{llvm::json::fixUTF8(escapeControls(help))};
     printJson(llvm::json::Object{{"ok", false}, {"messages", llvm::json::Array{std::move(error)}}});
   } else {
     fmt::print(stderr, "error: {}\n", escapeControls(message));
@@ -44,8 +43,9 @@ int parseError(bool json, const CLI::App& app, const CLI::ParseError& e, int arg
     message[0] = static_cast<char>(tolower(static_cast<unsigned char>(message[0])));
   while (!message.empty() && (message.back() == '.' || message.back() == '\n'))
     message.pop_back();
-  return end(json, ExitCode::Usage, message,
-             fmt::format("see `ortc {}--help`", given.empty() ? "" : given.front()->get_name() + " "));
+  return end(
+      json, ExitCode::Usage, message,
+      fmt::format("see `ortc {}--help`", given.empty() ? "" : given.front()->get_name() + " "));
 }
 
 /// What stands on stdout is the answer: when it did not get there, the command failed.
@@ -68,8 +68,8 @@ int run(int argc, char** argv, bool json) {
     add(app, global, action);
   // CLI11 would take the next word for the value.
   for (int i = 1; i < argc; ++i)
-    if (std::string_view word = argv[i]; word.size() > 3 && word.substr(0, 2) == "--" &&
-                                         word.find('=') == word.size() - 1)
+    if (std::string_view word = argv[i];
+        word.size() > 3 && word.substr(0, 2) == "--" && word.find('=') == word.size() - 1)
       throw UsageError{fmt::format("{} has no value behind it", word), ""};
   try {
     app.parse(argc, argv);

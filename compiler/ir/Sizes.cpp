@@ -214,8 +214,8 @@ OpFoldResult floorDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldRes
 }
 OpFoldResult ceilDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (constantSize(y) == 1) return x;
-  return fold2<arith::CeilDivSIOp>(b, loc, x, y,
-                                   [](int64_t p, int64_t q) { return wrapSub(0, floorDiv(wrapSub(0, p), q)); });
+  return fold2<arith::CeilDivSIOp>(
+      b, loc, x, y, [](int64_t p, int64_t q) { return wrapSub(0, floorDiv(wrapSub(0, p), q)); });
 }
 OpFoldResult maxSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (sameSize(x, y)) return x;

@@ -37,8 +37,9 @@ bool sameSizes(llvm::ArrayRef<mlir::OpFoldResult> a, llvm::ArrayRef<mlir::OpFold
 bool sameProduct(llvm::ArrayRef<mlir::OpFoldResult> a, llvm::ArrayRef<mlir::OpFoldResult> b);
 std::optional<int64_t> constantSize(mlir::OpFoldResult size);
 
-/// Would a tensor of these sizes exceed what any machine addresses (2^48 elements)? Sizes of 0 do not
-/// help: strides are products of the others. Below it, no product of bytes and offsets overflows.
+/// Would a tensor of these sizes exceed what any machine addresses (2^48 elements)? Sizes of 0 do
+/// not help: strides are products of the others. Below it, no product of bytes and offsets
+/// overflows.
 bool isTooLarge(llvm::ArrayRef<int64_t> sizes);
 
 /// Smallest and largest value that an index expression can take, from the bounds of `ortc.dim` and

@@ -301,8 +301,8 @@ private:
       elements *= d; // the reader has checked that this fits
     if (elements > kMostElements)
       fail("initializer " + quoteName(s.values.name),
-           "the sparse tensor has {} elements when written out, and at most {} are allowed", elements,
-           kMostElements);
+           "the sparse tensor has {} elements when written out, and at most {} are allowed",
+           elements, kMostElements);
     if (s.values.dtype == DType::String || isSubByte(s.values.dtype))
       fail("initializer " + quoteName(s.values.name), "sparse tensors of {} are not supported",
            dtypeName(s.values.dtype));
@@ -567,8 +567,8 @@ bool checkSizeOptions(const Graph& graph, const ImportOptions& options, Diagnost
     if (input->type.kind != onnx::Type::Kind::Tensor || !input->type.shape) continue;
     auto given = options.shapes.find(input->name);
     for (auto [i, d] : llvm::enumerate(*input->type.shape)) {
-      const bool fixed = given != options.shapes.end() && i < given->second.size() &&
-                         given->second[i] >= 0;
+      const bool fixed =
+          given != options.shapes.end() && i < given->second.size() && given->second[i] >= 0;
       if (!d.value && !fixed)
         dims.insert(d.param.empty() ? input->name + "." + std::to_string(i) : d.param);
     }

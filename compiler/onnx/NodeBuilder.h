@@ -36,8 +36,8 @@ struct TypeSet {
   bool lists = false; // lists and maps, too
   bool has(DType t) const { return bits >> static_cast<unsigned>(t) & 1; }
 };
-extern const TypeSet anyType /* any tensor */, anyValue /* lists and maps, too */, floating, integer, signedInteger, numeric, boolean,
-    indexInteger /* i32, i64 */, stringType;
+extern const TypeSet anyType /* any tensor */, anyValue /* lists and maps, too */, floating,
+    integer, signedInteger, numeric, boolean, indexInteger /* i32, i64 */, stringType;
 TypeSet oneOf(std::initializer_list<DType> types);
 
 /// A value with its ONNX element type (MLIR's integers have no sign). `value` may also be of a list
@@ -52,7 +52,8 @@ struct Tensor {
   }
 };
 
-/// A size: a constant, or an index value. Arithmetic folds; what exceeds 64 bits is an error at the node.
+/// A size: a constant, or an index value. Arithmetic folds; what exceeds 64 bits is an error at the
+/// node.
 struct Size {
   NodeBuilder* n = nullptr;
   mlir::OpFoldResult v;
@@ -192,8 +193,8 @@ public:
                             llvm::StringRef name = "axes");
 
   // What sizes must be, for what is built to make sense: an error when they are known not to be, a
-  // check of the run when that is not known. `what` says what the model has done: "the inputs differ
-  // on axis 1".
+  // check of the run when that is not known. `what` says what the model has done: "the inputs
+  // differ on axis 1".
   void requireEqual(Size x, Size y, llvm::StringRef what);
   void requireNonNegative(Size x, llvm::StringRef what);
 

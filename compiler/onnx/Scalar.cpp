@@ -7,7 +7,8 @@ using namespace mlir;
 
 namespace ortc::opdef {
 
-/// Sizes of a model are numbers of anyone: where constants would leave 64 bits the node is at fault.
+/// Sizes of a model are numbers of anyone: where constants would leave 64 bits the node is at
+/// fault.
 template <typename Overflows> static void checkConstants(Size x, Size y, Overflows overflows) {
   auto a = x.constant(), b = y.constant();
   int64_t result;

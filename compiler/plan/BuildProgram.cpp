@@ -337,8 +337,8 @@ private:
 
   llvm::DenseSet<Operation*> checksMade;
 
-  /// What can be checked when the run begins is checked then, once, before sizes that would not make
-  /// sense are told to anyone.
+  /// What can be checked when the run begins is checked then, once, before sizes that would not
+  /// make sense are told to anyone.
   void emitChecksAtStart() {
     SmallVector<Value> known;
     for (auto check : main.getBody().front().getOps<CheckOp>()) {

@@ -27,8 +27,9 @@ struct ProgramFacts {
   Weights weights;
   std::optional<int64_t> arenaBytes; // at the upper bounds; none when a dim has none
   int64_t largestLiveSet = 0;        // with the same meaning
-  std::vector<std::pair<std::string, int64_t>> liveSet; // its tensors and their bytes, largest first
-  int64_t copies = 0;                // launches that only move data
+  std::vector<std::pair<std::string, int64_t>>
+      liveSet;        // its tensors and their bytes, largest first
+  int64_t copies = 0; // launches that only move data
   int64_t launches = 0;
 };
 

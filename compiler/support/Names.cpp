@@ -169,8 +169,8 @@ std::string legaliseIdentifier(std::string_view name, std::string_view fallback)
     out.insert(0, fallback);
   // Macros, types and functions of ours begin with it, in one case or the other.
   std::string_view mine = "ortc";
-  if (out.size() >= mine.size() &&
-      std::equal(mine.begin(), mine.end(), out.begin(), [](char m, char c) { return m == (c | 0x20); }))
+  if (out.size() >= mine.size() && std::equal(mine.begin(), mine.end(), out.begin(),
+                                              [](char m, char c) { return m == (c | 0x20); }))
     out = std::string(fallback) + "_" + out;
   if (isReservedIdentifier(out)) out += '_';
   return out;

@@ -50,7 +50,8 @@ std::string whyNotWritable(const std::string& path) {
   if (fs::exists(status) && !fs::is_regular_file(status)) return "";
   fs::path parent = fs::path(path).parent_path();
   if (parent.empty()) parent = ".";
-  if (!fs::is_directory(parent, error)) return fmt::format("there is no folder '{}'", parent.string());
+  if (!fs::is_directory(parent, error))
+    return fmt::format("there is no folder '{}'", parent.string());
   if (access(parent.c_str(), W_OK) != 0) return std::strerror(errno);
   return "";
 }

@@ -7,8 +7,8 @@
 
 namespace ortc {
 
-/// False with the system's reason in `why`; what was at `path` is then as it was. A device or pipe at
-/// `path` is written to as it is.
+/// False with the system's reason in `why`; what was at `path` is then as it was. A device or pipe
+/// at `path` is written to as it is.
 bool writeWholeFile(const std::string& path, std::span<const uint8_t> bytes, std::string& why);
 
 /// Why no file can be written at `path`, asked before the work that makes it; empty when it looks

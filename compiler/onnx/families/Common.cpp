@@ -131,8 +131,7 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
   if (kernel.size() != count)
     n.error("'kernel_shape' has {} values for {} spatial dims", kernel.size(), count);
   for (int64_t k : kernel)
-    if (k < 1 || k > INT32_MAX)
-      n.error("'kernel_shape' holds {}; expected 1 to {}", k, INT32_MAX);
+    if (k < 1 || k > INT32_MAX) n.error("'kernel_shape' holds {}; expected 1 to {}", k, INT32_MAX);
   std::vector<int64_t> strides = perDim(n, "strides", count, 1, 1),
                        dilations = perDim(n, "dilations", count, 1, 1);
   std::vector<int64_t> pads = perDim(n, "pads", 2 * count, 0, 0);
@@ -164,7 +163,8 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
     if (span.constant() && *span.constant() < 0)
       n.error("the window does not fit: spatial dim {} is {} smaller than the window", i,
               -*span.constant());
-    n.requireNonNegative(span, fmt::format("the window does not fit: spatial dim {} is smaller", i));
+    n.requireNonNegative(span,
+                         fmt::format("the window does not fit: spatial dim {} is smaller", i));
     d.padded = pads[i] || pads[count + i];
     if (!ceil || d.stride == 1) {
       d.out = span / stride + n.size(1);
