@@ -134,8 +134,8 @@ std::vector<Size> NodeBuilder::broadcastShapes(ArrayRef<Tensor> xs) {
       // ones are taken to be equal where neither can be 1, and else the larger is the size.
       if (in.constant())
         out = in;
-      else if (!out.constant()) // not the larger: 1 against 0 is 0
-        out = {this, select(opdef::equal(index(out), 1.0), index(in), index(out)).v};
+      else if (!out.constant()) // 1 against 0 is refused by the check of what is read (broadcastTo)
+        out = max(out, in);
     }
   }
   return r;
