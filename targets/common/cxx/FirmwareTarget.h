@@ -17,6 +17,7 @@ public:
     return 8;
   } // the largest element; there are no vectors to align for
   unsigned indexBits() const override { return 32; }
+  std::vector<std::string> weightsForms() const override { return {"array"}; } // in flash
   bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override;
 
