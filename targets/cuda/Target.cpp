@@ -246,7 +246,7 @@ target_include_directories({n}
   PUBLIC $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/include> $<INSTALL_INTERFACE:include>
   PRIVATE ${{CMAKE_CURRENT_SOURCE_DIR}} runtime runtime/rt)
 target_compile_options({n} PRIVATE
-  $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-fvisibility=hidden -Xcompiler=-Wa,-I${{CMAKE_CURRENT_SOURCE_DIR}}>
+  $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Xcompiler=-fvisibility=hidden -Xcompiler=-Wa\\,-I${{CMAKE_CURRENT_SOURCE_DIR}}>
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility=hidden -fno-exceptions -fno-rtti>)
 target_compile_definitions({n} PRIVATE ORTC_RT_PREFIX={n})
 set_source_files_properties(runtime/rt/cuda_context.cpp PROPERTIES LANGUAGE CUDA)

@@ -74,8 +74,8 @@ def main():
     archs = args.arch.split(",")
     flags = ["-std=c++17", "-fmad=false", "-Werror", "all-warnings", "-Xptxas", "-v"]
     flags += ["-I" + i for i in args.include]
-    if args.object: # what .incbin of the host's part reads lies beside the sources
-        flags += ["-Xcompiler=" + ",".join("-Wa,-I" + i for i in args.include)]
+    if args.object: # what .incbin of the host's part reads lies beside the sources; nvcc splits at plain commas
+        flags += [f"-Xcompiler=-Wa\\,-I{i}" for i in args.include]
     flags += [f"-gencode=arch=compute_{a},code=sm_{a}" for a in archs]
     flags.append(f"-gencode=arch=compute_{archs[-1]},code=compute_{archs[-1]}")
     flags += ["-c"] if args.object else ["-fatbin", "-Xfatbin=-compress-all"]

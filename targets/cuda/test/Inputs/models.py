@@ -62,9 +62,9 @@ def main(out):
         model(out, name, [node("Gemm", ["x", "w", "b"], ["h"], transB=transposed), node("Relu", ["h"], ["y"])],
               [f32("x", [m, k])], [f32("y", [m, n])], [w, weights("b", n)])
 
-    product("gemm_tiles", 150, 90, 203)
-    product("gemm_tiles_transposed", 130, 72, 96, 1)
-    product("gemm_large_tiles", 400, 40, 500)
+    product("gemm_tiles", 300, 90, 203)
+    product("gemm_tiles_transposed", 330, 72, 196, 1)
+    product("gemm_large_tiles", 1500, 16, 1210)
     product("gemm_vector", 1, 300, 50, 1)
     product("gemm_vector_by_columns", 1, 300, 50)
     product("gemm_free", "batch", 96, 130, 1)
