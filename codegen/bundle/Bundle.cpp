@@ -373,15 +373,13 @@ add_library({n} STATIC
 {list})
 add_library({n}::{n} ALIAS {n})
 target_compile_features({n} PUBLIC cxx_std_17)
-set_target_properties({n} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+set_target_properties({n} PROPERTIES POSITION_INDEPENDENT_CODE {pic} CXX_EXTENSIONS OFF)
 target_include_directories({n}
   PUBLIC $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/include> $<INSTALL_INTERFACE:include>
-  PRIVATE runtime)
+  PRIVATE runtime{here})
 target_compile_options({n} PRIVATE -O3{options})
 target_compile_definitions({n} PRIVATE ORTC_RT_PREFIX={n})
-{embed}find_package(Threads REQUIRED)
-target_link_libraries({n} PUBLIC Threads::Threads ${{CMAKE_DL_LIBS}})
-{more}
+{embed}{system}{more}
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS {n} EXPORT {n}Targets ARCHIVE DESTINATION ${{CMAKE_INSTALL_LIBDIR}} LIBRARY DESTINATION ${{CMAKE_INSTALL_LIBDIR}})
@@ -394,7 +392,14 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake ${{CMAKE_CURRENT_BIN
   DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/cmake/{n})
 )",
       fmt::arg("command", request.command), fmt::arg("n", n), fmt::arg("list", list),
-      fmt::arg("options", options), fmt::arg("more", more),
+      fmt::arg("options", options), fmt::arg("more", more), fmt::arg("pic", hosted ? "ON" : "OFF"),
+      fmt::arg("system",
+               hosted ? fmt::format("find_package(Threads REQUIRED)\ntarget_link_libraries({} "
+                                    "PUBLIC Threads::Threads ${{CMAKE_DL_LIBS}})\n",
+                                    n)
+                      : ""),
+      // The source includes "weights/NAME.inc".
+      fmt::arg("here", request.weights == "array" ? " ${CMAKE_CURRENT_SOURCE_DIR}" : ""),
       fmt::arg("embed",
                incbin
                    ? fmt::format(
@@ -412,9 +417,8 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake ${{CMAKE_CURRENT_BIN
                     n)
               : ""));
   std::string config =
-      fmt::format("@PACKAGE_INIT@\ninclude(CMakeFindDependencyMacro)\nfind_dependency(Threads)"
-                  "\ninclude(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
-                  n);
+      fmt::format("@PACKAGE_INIT@\n{1}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{0}Targets.cmake\")\n",
+                  n, hosted ? "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n" : "");
   return write("CMakeLists.txt", text) && write(n + "Config.cmake.in", config);
 }
 

@@ -64,6 +64,9 @@ public:
 
   const BundleRequest& request;
   Diagnostics& diagnostics;
+  /// Whether there is an operating system: threads, shared libraries. Bare metal has neither, and
+  /// its code does not move.
+  bool hosted = true;
   std::vector<std::string>
       needs; ///< of the device, for the manifest: "VULKAN_INT64: kernel 'gather'"
 

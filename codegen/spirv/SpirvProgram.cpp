@@ -153,13 +153,14 @@ private:
 
 } // namespace
 
-LogicalResult printProgram(func::FuncOp run, const SpirvProgram& program, StringRef contextType,
+LogicalResult printProgram(func::FuncOp run, SpirvProgram& program, StringRef contextType,
                            llvm::raw_ostream& os) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
   ProgramPrinter printer(run, program, bodyStream);
   LogicalResult r = printer.printBody();
   body = printer.dimDeclarations(body) + body;
+  program.headers.insert(printer.headers.begin(), printer.headers.end());
   auto parameter = [&](StringRef type, StringRef name) {
     return (type + (mentions(body, name) ? name.str() : "/*" + name.str() + "*/")).str();
   };
@@ -170,12 +171,13 @@ LogicalResult printProgram(func::FuncOp run, const SpirvProgram& program, String
   return success(succeeded(r) && !printer.failed());
 }
 
-LogicalResult printArenaBytes(func::FuncOp run, const SpirvProgram& program,
-                              llvm::raw_ostream& os) {
+LogicalResult printArenaBytes(func::FuncOp run, SpirvProgram& program, llvm::raw_ostream& os) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  return ProgramPrinter(run, program, bodyStream)
-      .printArenaBytes(run->getParentOfType<ModuleOp>(), os);
+  ProgramPrinter printer(run, program, bodyStream);
+  LogicalResult r = printer.printArenaBytes(run->getParentOfType<ModuleOp>(), os);
+  program.headers.insert(printer.headers.begin(), printer.headers.end());
+  return r;
 }
 
 } // namespace ortc::codegen::spirv_text

@@ -139,7 +139,7 @@ private:
     if (compared) result.maxRel = all.maxRel, result.maxUlp = all.maxUlp;
     finish(all.passed ? Status::Passed : Status::Failed,
            !all.passed || !againstReference ? all.reason
-           : compared ? "inputs without outputs: against the reference"
+           : compared                       ? "inputs without outputs: against the reference"
                       : "inputs without outputs: ran, nothing to compare with");
   }
 
@@ -152,8 +152,8 @@ private:
     std::optional<std::vector<CaseValue>> wanted =
         reference ? reference->run(data.inputs, diagnostics) : std::nullopt;
     if (!wanted)
-      return finish(Status::Failed, "the reference refuses what the target accepts: " +
-                                        firstError(diagnostics));
+      return finish(Status::Failed,
+                    "the reference refuses what the target accepts: " + firstError(diagnostics));
     data.outputs.assign(std::make_move_iterator(wanted->begin()),
                         std::make_move_iterator(wanted->end()));
     return true;

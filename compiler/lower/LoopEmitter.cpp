@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lower/LoopEmitter.h"
+#include "compiler/lower/GroupSums.h"
 #include "compiler/ops/AllOps.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -378,15 +379,24 @@ Value LoopEmitter::generic(linalg::GenericOp op, ValueRange indices) {
     }
   }
   // A sum over no dims (of a scalar) starts from the init, too.
-  bool readsInit =
-      !op.getRegion().front().getArguments().back().use_empty() || !reduced.empty();
+  bool readsInit = !op.getRegion().front().getArguments().back().use_empty() || !reduced.empty();
   Value init = readsInit ? read(op.getDpsInits()[0], indices) : Value();
   if (reduced.empty()) return body(op, loops, init);
-  return reduce(ends, init, [&](ValueRange at, ValueRange carried) -> SmallVector<Value> {
+  Value result = reduce(ends, init, [&](ValueRange at, ValueRange carried) -> SmallVector<Value> {
     for (auto [l, v] : llvm::zip(reduced, at))
       loops[l] = v;
     return {body(op, loops, carried[0])};
   })[0];
+  // The innermost loop along which the terms are taken (of those that became loops).
+  for (auto l = result.getDefiningOp<scf::ForOp>(); l;) {
+    auto inner = l.getBody()->getTerminator()->getOperand(0).getDefiningOp<scf::ForOp>();
+    if (!inner || inner->getBlock() != l.getBody()) {
+      l->setDiscardableAttr(kSumAttr, b.getUnitAttr());
+      break;
+    }
+    l = inner;
+  }
+  return result;
 }
 
 Value LoopEmitter::body(linalg::GenericOp op, ValueRange loops, Value carried) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lower/LowerKernel.h"
+#include "compiler/lower/GroupSums.h"
 #include "compiler/lower/Vectorise.h"
 #include "compiler/support/Names.h"
 #include "mlir/IR/Dominance.h"
@@ -241,6 +242,7 @@ FailureOr<LoweredKernel> lowerKernel(KernelOp kernel, ModuleOp module, const Sch
   }
   LoweredKernel lowered = writer.finish();
   if (schedule.vectorLanes > 1) vectoriseLoops(lowered.function, schedule.vectorLanes);
+  groupSums(lowered.function);
   if (failed(tidyKernel(lowered.function))) return failure();
   return lowered;
 }

@@ -129,9 +129,9 @@ static void checkBroadcast(NodeBuilder& n, Size x, Size y) {
     isOne = isOne ? Value(b.create<arith::OrIOp>(n.loc, isOne, e)) : e;
   }
   Value holds = b.create<arith::OrIOp>(n.loc, isOne, equal(p, q));
-  b.create<CheckOp>(n.loc, holds, "RUN_ERROR",
-                    fmt::format("{}: sizes that are neither equal nor 1 do not broadcast",
-                                n.node.describe()));
+  b.create<CheckOp>(
+      n.loc, holds, "RUN_ERROR",
+      fmt::format("{}: sizes that are neither equal nor 1 do not broadcast", n.node.describe()));
 }
 
 /// The size of two free ones that are equal, or of which one is 1: the larger; 0 beside 1 stays 0.

@@ -177,8 +177,9 @@ bool Places::claim(Value tensor, Target target) {
 }
 
 void Places::insertCopies(Block& block) {
-  // Shapes and splats that something other than a kernel reads are written by a kernel; so are those
-  // that a catalogue kernel multiplies with. (Splat constants are weights then, see placeBlock.)
+  // Shapes and splats that something other than a kernel reads are written by a kernel; so are
+  // those that a catalogue kernel multiplies with. (Splat constants are weights then, see
+  // placeBlock.)
   for (Operation& op : llvm::make_early_inc_range(block)) {
     if (auto kernel = dyn_cast<KernelOp>(op))
       kernel.walk([&](DestinationStyleOpInterface heavy) {

@@ -124,3 +124,18 @@ TEST_CASE("a reshape of a strided view is a view while the strides allow it") {
 )");
   CHECK(merged.copies == 1);
 }
+
+TEST_CASE("a host step reads rows where they are, and a copy of a column") {
+  auto facts = [](const std::string& slice, const std::string& type) {
+    return plan("tensor<8xi64>", kernel("%a", "%x") + "    %s = tensor.extract_slice %a" + slice +
+                                     " : tensor<8x16xf32> to " + type +
+                                     "\n    %f = tensor.empty() : tensor<8xi64>\n"
+                                     "    %h = ortc.host_step \"look_up\"(%s, %f) : (" +
+                                     type +
+                                     ", tensor<8xi64>) -> tensor<8xi64>\n"
+                                     "    return %h : tensor<8xi64>\n");
+  };
+  // The result of a step is copied to the caller's memory: one copy, and one more for the column.
+  CHECK(facts("[2, 0] [1, 16] [1, 1]", "tensor<16xf32>").copies == 1);
+  CHECK(facts("[0, 3] [8, 1] [1, 1]", "tensor<8xf32>").copies == 2);
+}

@@ -150,9 +150,8 @@ std::optional<Problem> problemOf(ContractOp op, OpBuilder& b, ArrayRef<OpFoldRes
   Problem p;
   if (!classify(op, b, as, bs, cs, p)) return std::nullopt;
   // Constants with batches of their own are not packed (see below), and are read as they lie.
-  bool packed =
-      constantOf(op.getRhs()) &&
-      llvm::all_of(p.batch, [](const Axis& x) { return constantSize(x.extent) == 1; });
+  bool packed = constantOf(op.getRhs()) &&
+                llvm::all_of(p.batch, [](const Axis& x) { return constantSize(x.extent) == 1; });
   merge(b, p.rows, false);
   merge(b, p.columns, packed);
   merge(b, p.inner, packed);

@@ -32,7 +32,9 @@ public:
     for (auto& [feature, kernel] : program.needs)
       writer.needs.push_back(feature + ": kernel '" + kernel + "'");
     if (!writer.writeWeights(facts.weights) || !writeShaders() || !writeMain() ||
-        !writer.copyRuntime({"core", "typed"}))
+        !writer.copyRuntime(program.headers.empty()
+                                ? std::set<std::string>{"core", "typed"}
+                                : std::set<std::string>{"core", "typed", "kernels"}))
       return false;
     std::vector<std::string> sources{fmt::format("src/{}.cpp", request.name)};
     for (const char* s : {"vulkan_loader", "vulkan_device", "ortc_vulkan", "vulkan_bundle"}) {
@@ -100,6 +102,9 @@ private:
       return false;
     if (StringRef(arena).starts_with("static "))
       arena.erase(0, 7); // all of it is in a namespace without a name
+    std::string headers; // what arithmetic on sizes calls
+    for (const std::string& h : program.headers)
+      headers += fmt::format("#include \"{}\"\n", h);
     for (const SpirvKernel& k : program.kernels)
       names += fmt::format("  kernel_{},\n", k.legal.name);
     if (!names.empty()) names = "enum : uint32_t {\n" + names + "};\n\n";
@@ -137,7 +142,7 @@ private:
 // The program that dispatches the kernels, and the C interface.
 #include "{n}/{n}.h"
 
-#include "rt/vulkan_bundle.h"
+{headers}#include "rt/vulkan_bundle.h"
 
 {weights}namespace {{
 
@@ -208,6 +213,7 @@ const ortc_model* {n}_model(void) {{
 }} // extern "C"
 )",
             fmt::arg("n", n), fmt::arg("weights", weights), fmt::arg("names", names),
+            fmt::arg("headers", headers),
             fmt::arg("kernels", program.kernels.empty() ? "nullptr" : "kernels"),
             fmt::arg("numKernels", program.kernels.size()),
             fmt::arg("features", features.empty() ? "0" : features),

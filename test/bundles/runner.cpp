@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emitted bundles under test, linked into one program: each with several data sets, by the C interface alone.
+// Emitted bundles under test, linked into one program: each with several data sets, by the C
+// interface alone.
 //
 //   runner threads DATA      outputs are equal to the last bit with 1, 2, 3 and 5 threads
-//   runner contexts DATA     several threads, each with contexts of its own and a pool, get the same outputs
-//   runner allocations DATA  a run takes no memory from the system, after create and reserve
-//   runner sets DATA         runs everything once (for sanitizers)
+//   runner contexts DATA     several threads, each with contexts of its own and a pool, get the
+//   same outputs runner allocations DATA  a run takes no memory from the system, after create and
+//   reserve runner sets DATA         runs everything once (for sanitizers)
 //
-// DATA: written by data.py. models.inc, written by the script that builds this: MODEL(name) for each bundle.
+// DATA: written by data.py. models.inc, written by the script that builds this: MODEL(name) for
+// each bundle.
 #include "ortc/ortc.h"
 
 #include <cstdio>
@@ -35,17 +37,29 @@ void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 void __libc_free(void*);
-void* malloc(size_t n) { return note(), __libc_malloc(n); }
-void* calloc(size_t n, size_t m) { return note(), __libc_calloc(n, m); }
-void* realloc(void* p, size_t n) { return note(), __libc_realloc(p, n); }
-void* memalign(size_t a, size_t n) { return note(), __libc_memalign(a, n); }
-void* aligned_alloc(size_t a, size_t n) { return note(), __libc_memalign(a, n); }
+void* malloc(size_t n) {
+  return note(), __libc_malloc(n);
+}
+void* calloc(size_t n, size_t m) {
+  return note(), __libc_calloc(n, m);
+}
+void* realloc(void* p, size_t n) {
+  return note(), __libc_realloc(p, n);
+}
+void* memalign(size_t a, size_t n) {
+  return note(), __libc_memalign(a, n);
+}
+void* aligned_alloc(size_t a, size_t n) {
+  return note(), __libc_memalign(a, n);
+}
 int posix_memalign(void** p, size_t a, size_t n) {
   note();
   *p = __libc_memalign(a, n);
   return *p ? 0 : ENOMEM;
 }
-void free(void* p) { __libc_free(p); }
+void free(void* p) {
+  __libc_free(p);
+}
 void* mmap(void* at, size_t n, int protection, int flags, int file, off_t offset) {
   note();
   return reinterpret_cast<void*>(syscall(SYS_mmap, at, n, protection, flags, file, offset));
@@ -91,7 +105,8 @@ struct Reader {
   }
   std::string text() {
     std::string s(number<uint64_t>(), '\0');
-    if (!s.empty() && std::fread(&s[0], 1, s.size(), file) != s.size()) die("the data file ends early");
+    if (!s.empty() && std::fread(&s[0], 1, s.size(), file) != s.size())
+      die("the data file ends early");
     return s;
   }
 };
@@ -185,20 +200,24 @@ struct Runner {
       const Tensor& t = set.inputs[size_t(i)];
       const ortc_io& io = m.inputs[i];
       for (int d = 0; d < io.rank && d < t.rank; ++d)
-        if (io.shape[d] < 0 && io.shape[d] != ORTC_COMPUTED) sizes[size_t(~io.shape[d])] = t.dims[size_t(d)];
+        if (io.shape[d] < 0 && io.shape[d] != ORTC_COMPUTED)
+          sizes[size_t(~io.shape[d])] = t.dims[size_t(d)];
       const bool strings = t.dtype == ORTC_STRING;
-      in.push_back({strings ? (void*)t.strings.data() : (void*)t.bytes.data(), const_cast<int64_t*>(t.dims.data()),
-                    strings ? t.strings.size() * sizeof(ortc_string) : t.bytes.size(), t.rank, t.dtype, ORTC_HOST, 0});
+      in.push_back({strings ? (void*)t.strings.data() : (void*)t.bytes.data(),
+                    const_cast<int64_t*>(t.dims.data()),
+                    strings ? t.strings.size() * sizeof(ortc_string) : t.bytes.size(), t.rank,
+                    t.dtype, ORTC_HOST, 0});
     }
-    if (m.arena_bytes == UINT64_MAX) check(m.reserve(context, sizes.empty() ? nullptr : sizes.data()), "reserve");
+    if (m.arena_bytes == UINT64_MAX)
+      check(m.reserve(context, sizes.empty() ? nullptr : sizes.data()), "reserve");
     for (int i = 0; i < m.num_outputs; ++i) {
       const ortc_io& io = m.outputs[i];
       dims.emplace_back(size_t(io.rank) + 8);
       const bool handle = io.dtype == ORTC_LIST || io.dtype == ORTC_MAP;
       const uint64_t bound = handle ? 0 : m.output_bound(i, sizes.data());
       memory.emplace_back(handle ? 0 : bound ? bound : 1 << 16, char(0x5A));
-      out.push_back({handle ? nullptr : memory.back().data(), dims.back().data(), memory.back().size(), io.rank, io.dtype,
-                     ORTC_HOST, 0});
+      out.push_back({handle ? nullptr : memory.back().data(), dims.back().data(),
+                     memory.back().size(), io.rank, io.dtype, ORTC_HOST, 0});
     }
   }
   ~Runner() { set.model->destroy(context); }
@@ -206,7 +225,8 @@ struct Runner {
 
   void check(ortc_status s, const char* what) {
     if (s != ORTC_OK)
-      die(set.name + ": " + what + ": " + ortc_status_name(s) + ": " + (context ? set.model->error(context) : ""));
+      die(set.name + ": " + what + ": " + ortc_status_name(s) + ": " +
+          (context ? set.model->error(context) : ""));
   }
   void run() { check(set.model->run(context, in.data(), out.data()), "run"); }
   std::string result() {
@@ -256,7 +276,8 @@ int main(int argc, char** argv) {
           Runner other(sets[k], 1 + c);
           r.run();
           other.run();
-          if (r.result() != wanted[k] || other.result() != wanted[k]) die(sets[k].name + ": another result among others");
+          if (r.result() != wanted[k] || other.result() != wanted[k])
+            die(sets[k].name + ": another result among others");
         }
       });
     for (std::thread& t : callers)

@@ -18,7 +18,9 @@ public:
   CxxBundle(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             const TargetInfo& target, const CxxBundleOptions& options, Diagnostics& diagnostics)
       : module(program), facts(facts), request(request), target(target), options(options),
-        writer(request, diagnostics), io(codegen::readFacts(program)) {}
+        writer(request, diagnostics), io(codegen::readFacts(program)) {
+    writer.hosted = options.hosted;
+  }
 
   bool write() {
     head = fmt::format("// ortc {}. Do not edit: regenerate with `{}`.\n", ORTC_VERSION,

@@ -8,6 +8,7 @@ namespace ortc {
 
 struct CxxBundleOptions {
   std::vector<std::string> compileOptions;
+  bool hosted = true; ///< as in BundleWriter
   /// Which headers of the installation a kernel template needs: "gemm_f32" ->
   /// {"cpu/kernels/gemm/gemm.h", ...}, below targets/. They go to runtime/kernels/ of the bundle.
   std::function<std::vector<std::string>(llvm::StringRef callee)> templateHeaders;

@@ -40,6 +40,7 @@ bool FirmwareTarget::emit(ModuleOp program, const ProgramFacts& facts, const Bun
   BundleRequest own = request;
   own.weights = "array";
   CxxBundleOptions options;
+  options.hosted = false;
   options.compileOptions = flags;
   options.compileOptions.push_back(
       fmt::format("-DORTC_STATIC_BYTES={}", *facts.arenaBytes + kContextBytes));

@@ -28,6 +28,10 @@ def product():
                  [f32("x", "batch", 3)], [f32("y", "batch", 2)], [w])
 
 
+def two_sizes():
+    return model([helper.make_node("Add", ["x", "y"], ["z"], name="sum")], [f32("x", "n"), f32("y", "m")], [f32("z", "k")])
+
+
 def bad_product():
     w = numpy_helper.from_array(np.zeros((4, 2), np.float32), "w")
     return model([helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], [f32("x", 1, 3)], [f32("y", 1, 2)], [w])
@@ -54,6 +58,7 @@ def cases(out):
     case(out / "second_set_wrong", relu(), [([x], [y]), ([x], [y - 1])])
     case(out / "loose", relu(), [([x], [y + 0.25])], {"max_rel": 0.2})
     case(out / "no_data", relu())
+    case(out / "inputs_only", relu(), [([x], []), ([-x], [])])
     case(out / "refused", bad_product(), None, {"error": "compile"})
     case(out / "refused_elsewhere", bad_product(), None, {"error": "run"})
     case(out / "accepted", relu(), [([x], [y])], {"error": "any"})
@@ -80,7 +85,7 @@ def main(name, out):
     elif name == "npy":
         np.save(out, np.array([[1, -2, 3], [0, 0, 1]], np.float32))
     else:
-        onnx.save({"relu": relu, "product": product, "bad_product": bad_product}[name](), out)
+        onnx.save({"relu": relu, "product": product, "two_sizes": two_sizes, "bad_product": bad_product}[name](), out)
 
 
 main(*sys.argv[1:])
