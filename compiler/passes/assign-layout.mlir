@@ -64,3 +64,21 @@ func.func @windows(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x1x1xf32>, %v: tensor<
        : tensor<1x4x4x4xf32>, tensor<2x4x1x1xf32> -> tensor<1x2x4x4xf32>
   return %d : tensor<1x2x4x4xf32>
 }
+
+// A constant that is read in one column keeps its columns: only dims of size 1 are dropped.
+// CHECK-LABEL: @column
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4x2xf32>)
+func.func @column(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x1x1xf32>, %v: tensor<4xf32>) -> (tensor<1x4x8x8xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<1x4x8x8xf32>
+  %c = ortc.conv(%x, %w) into %e {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+       : tensor<1x3x8x8xf32>, tensor<4x3x1x1xf32> -> tensor<1x4x8x8xf32>
+  %table = arith.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]> : tensor<4x2xf32>
+  %f = tensor.empty() : tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i, 1)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+       ins(%v, %table : tensor<4xf32>, tensor<4x2xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.mulf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %c, %y : tensor<1x4x8x8xf32>, tensor<4xf32>
+}

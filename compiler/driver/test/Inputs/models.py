@@ -64,6 +64,10 @@ def words():
     return m
 
 
+def two_sizes():
+    return model([helper.make_node("Add", ["x", "y"], ["z"], name="sum")], [f32("x", "n"), f32("y", "m")], [f32("z", "k")])
+
+
 def bad_product():
     w = numpy_helper.from_array(np.zeros((4, 2), np.float32), "w")
     return model([helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], [f32("x", 1, 3)], [f32("y", 1, 2)], [w])
@@ -117,6 +121,7 @@ def cases(out):
     case(out / "second_set_wrong", relu(), [([x], [y]), ([x], [y - 1])])
     case(out / "loose", relu(), [([x], [y + 0.25])], {"max_rel": 0.2})
     case(out / "no_data", relu())
+    case(out / "inputs_only", relu(), [([x], []), ([-x], [])])
     case(out / "refused", bad_product(), None, {"error": "compile"})
     case(out / "refused_elsewhere", bad_product(), None, {"error": "run"})
     case(out / "accepted", relu(), [([x], [y])], {"error": "any"})
@@ -163,10 +168,10 @@ def main(name, out):
     elif name == "npy":
         np.save(out, np.array([[1, -2, 3], [0, 0, 1]], np.float32))
     else:
-        onnx.save({"relu": relu, "product": product, "bad_product": bad_product, "branches": lambda: branches(3, 4),
+        onnx.save({"relu": relu, "product": product, "two_sizes": two_sizes, "bad_product": bad_product, "branches": lambda: branches(3, 4),
                    "no_branch": lambda: branches(4, 5), "labels": labels, "string_labels": lambda: labels(strings=True),
                    "words": words, "huge_fill": huge_fill, "long_loop": long_loop,
-                    "growing_loop": growing_loop}[name](), out)
+                   "growing_loop": growing_loop}[name](), out)
 
 
 main(*sys.argv[1:])
