@@ -12,7 +12,6 @@ public:
       : ownName(std::move(name)), flags(std::move(flags)) {}
   std::string name() const override { return ownName; }
   bool prefersChannelsLast() const override { return true; }
-  std::vector<std::string> weightsForms() const override { return {"array"}; } // in flash
   int64_t alignment() const override {
     return 8;
   } // the largest element; there are no vectors to align for
