@@ -186,7 +186,9 @@ bool Places::claim(Value tensor, Target target) {
     targets[tensor] = target;
     return true;
   }
-  if (!isa<KernelOp, ConcatOp>(op)) return false;
+  // A step of the host may write an output, too: its size may be data without a bound.
+  bool isStep = isa<HostStepOp>(op) && target.kind == Target::Output;
+  if (!isStep && !isa<KernelOp, ConcatOp>(op)) return false;
   targets[tensor] = target;
   return true;
 }
