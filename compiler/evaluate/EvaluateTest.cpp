@@ -225,7 +225,7 @@ TEST_CASE("a read outside of a tensor is an error with its place") {
   HostTensor a = m.tensor("f32", {4}, {1, 2, 3, 4});
   REQUIRE(values(m.run({a, m.tensor("i64", {2}, {3, 0})})[0]) == V{4, 1});
   REQUIRE(m.error({a, m.tensor("i64", {2}, {3, 4})})
-              .find("reads element 4 of dim 0, which has size 4") != std::string::npos);
+              .find("goes to element 4 of dim 0, which has size 4") != std::string::npos);
 }
 
 TEST_CASE("dims are bound by name and checked") {

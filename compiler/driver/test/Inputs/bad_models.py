@@ -232,7 +232,7 @@ def too_few_inputs(f):
 
 @bad("output 1")
 def too_many_outputs(f):
-    return model([node("Relu", outputs=["y", "z"])])
+    return model([node("Relu", outputs=["r", "z"]), node("Add", ["r", "z"])])
 
 
 # ---- types and shapes ----
