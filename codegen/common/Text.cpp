@@ -127,12 +127,21 @@ void Writer::line(llvm::StringRef text) {
     // Among the breaks that fit, the outermost one wins; among those, the last.
     size_t best = 0;
     int bestDepth = 1000, depth = 0;
-    bool inString = false;
+    char quote = 0; // of the string that this character is in: JavaScript's are single
     size_t limit = kColumns > column ? kColumns - column : 0;
     for (size_t i = 0; i < text.size(); ++i) {
       char c = text[i];
-      if (c == '"' && (i == 0 || text[i - 1] != '\\')) inString = !inString;
-      if (inString) continue;
+      if (quote) {
+        if (c == '\\')
+          ++i;
+        else if (c == quote)
+          quote = 0;
+        continue;
+      }
+      if (c == '"' || c == '\'') {
+        quote = c;
+        continue;
+      }
       if (c == '(' || c == '[' || c == '{') ++depth;
       if (c == ')' || c == ']' || c == '}') --depth;
       if (i > limit) break;
