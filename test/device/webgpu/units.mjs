@@ -39,7 +39,7 @@ const model = {
   weights: { segments: [{ offset: 0, bytes: 200 << 20 }] }, arena: () => [300 << 20],
 };
 const tensor = (...dims) => ({ data: new Float32Array(dims.reduce((x, y) => x * y, 1)), dims });
-assert.deepEqual(bindInputs(model, { a: tensor(4, 2), b: tensor(4) }).dims, { n: 4 });
+assert.deepEqual({ ...bindInputs(model, { a: tensor(4, 2), b: tensor(4) }).dims }, { n: 4 });
 assert.throws(() => bindInputs(model, { a: tensor(4, 2), b: tensor(2) }), /shape \[2\], where 'n' is 4/);
 assert.throws(() => bindInputs(model, { a: tensor(3, 2), b: tensor(3) }), /dimension 'n' is 3, expected 2 to 8, a multiple of 2/);
 assert.throws(() => bindInputs(model, { a: tensor(10, 2), b: tensor(10) }), /dimension 'n' is 10/);
