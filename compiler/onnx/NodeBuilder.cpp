@@ -252,6 +252,18 @@ std::vector<Size> NodeBuilder::asSizes(Tensor t, StringRef name) {
   return r;
 }
 
+Size NodeBuilder::asSize(Tensor t, StringRef name) {
+  std::vector<Size> all = asSizes(t, name);
+  if (all.size() != 1) error("input '{}' has {} elements; expected 1", name.str(), all.size());
+  return all[0];
+}
+
+int64_t NodeBuilder::requireInt(Tensor t, StringRef name) {
+  std::vector<int64_t> all = requireInts(t, name);
+  if (all.size() != 1) error("input '{}' has {} elements; expected 1", name.str(), all.size());
+  return all[0];
+}
+
 // ---- registry ----
 
 static std::map<std::pair<std::string, std::string>, OpDefinition>& table() {

@@ -242,6 +242,9 @@ public:
   /// The elements of a 1-D integer tensor of static length as sizes: constants, sums of dims, or
   /// read at run time.
   std::vector<Size> asSizes(Tensor t, llvm::StringRef name);
+  /// The one element of a tensor, which may be a scalar or a list; any other count is an error.
+  Size asSize(Tensor t, llvm::StringRef name);
+  int64_t requireInt(Tensor t, llvm::StringRef name);
 
   // ---- building: constants ----
   Tensor constant(const HostTensor& value, DType dtype);

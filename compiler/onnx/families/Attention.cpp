@@ -262,7 +262,7 @@ ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
     k = cut(heads, groups), v = cut(heads + groups, groups), q = cut(0, heads);
   }
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(D));
-  Size total = n.asSizes(totals, "total_sequence_length")[0],
+  Size total = n.asSize(totals, "total_sequence_length"),
        past = pastK ? n.size(pastK, 2) : n.size(0), T = max(past, total);
   // How many tokens of sequence b came before this step.
   Tensor before = n.generate(B, DType::I64, [&](ArrayRef<Scalar> b) {

@@ -28,7 +28,7 @@ static Tensor plain(Tensor s) {
 static Tensor rowAt(NodeBuilder& n, Tensor rows, Tensor position) {
   std::vector<Size> starts(rows.rank(), n.size(0)), sizes = n.sizes(rows),
                                                     shape(sizes.begin() + 1, sizes.end());
-  Size length = sizes[0], p = n.asSizes(position, "position")[0];
+  Size length = sizes[0], p = n.asSize(position, "position");
   p = selectSize(n, n.index(p) < 0.0, p + length, p);
   starts[0] = min(nonNegative(p), length - n.size(1)), sizes[0] = n.size(1);
   return n.reshape(n.slice(rows, starts, sizes), shape);
@@ -127,7 +127,7 @@ ORTC_ONNX_OP("SplitToSequence", since(11, 24)) {
                          "of the sequence is not",
                          axis),
              {{true, "fix it with --shape"}});
-    int64_t each = given ? n.requireInts(given, "split")[0] : 1;
+    int64_t each = given ? n.requireInt(given, "split") : 1;
     if (each < 1) n.error("'split' is {}", each);
     for (int64_t at = 0; at < *extent.constant(); at += each)
       parts.push_back(std::min(each, *extent.constant() - at));

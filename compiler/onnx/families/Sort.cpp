@@ -57,7 +57,7 @@ Scalar isSame(Scalar v, Scalar w) {
 }
 
 Size countedSize(NodeBuilder& n, Tensor count, Size bound) {
-  return nonNegative(min(n.asSizes(count, "count")[0], bound));
+  return nonNegative(min(n.asSize(count, "count"), bound));
 }
 
 Selected selectedPlaces(NodeBuilder& n, Tensor flags) {

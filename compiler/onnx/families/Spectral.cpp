@@ -123,7 +123,7 @@ static Tensor transformedAlong(NodeBuilder& n, Tensor x, Tensor length, int64_t 
   Complex c{part(n, x, 0, {rows, extent}), parts.is(2) ? part(n, x, 1, {rows, extent}) : Tensor()};
   Size period = extent;
   if (half && inverse) period = (extent - n.size(1)) * n.size(2);
-  if (length) period = n.asSizes(length, "dft_length")[0];
+  if (length) period = n.asSize(length, "dft_length");
   std::vector<Size> shape = outer;
   Tensor y;
   if (half && inverse) {
@@ -147,7 +147,7 @@ ORTC_ONNX_OP("DFT", since(17, 20)) {
   Tensor input = n.opset < 20 ? Tensor() : n.optionalInput(2, "axis", indexInteger);
   Tensor y;
   if (input && !n.constantInts(input)) {
-    Size at = n.asSizes(input, "axis")[0];
+    Size at = n.asSize(input, "axis");
     at = selectSize(n, n.index(at) < 0.0, at + n.size(rank), at);
     std::function<std::vector<Tensor>(int64_t)> choose = [&](int64_t axis) -> std::vector<Tensor> {
       if (axis == rank - 2) return {transformedAlong(n, x, length, axis)};
@@ -159,7 +159,7 @@ ORTC_ONNX_OP("DFT", since(17, 20)) {
     };
     y = choose(0)[0];
   } else {
-    int64_t axis = n.opset < 20 ? n.intAttr("axis", 1) : input ? n.constantInts(input)->at(0) : -2;
+    int64_t axis = n.opset < 20 ? n.intAttr("axis", 1) : input ? n.requireInt(input, "axis") : -2;
     axis = n.axis(axis, rank);
     if (axis == rank - 1) n.error("'axis' is that of real and imaginary part");
     y = transformedAlong(n, x, length, axis);
@@ -174,11 +174,11 @@ ORTC_ONNX_OP("STFT", since(17)) {
          length = n.optionalInput(3, "frame_length", indexInteger);
   if (x.rank() != 2 && x.rank() != 3) n.error("the signal has rank {}; expected 2 or 3", x.rank());
   std::vector<Size> in = n.sizes(x),
-                    step = n.asSizes(n.input(1, "frame_step", indexInteger), "frame_step");
+                    step = {n.asSize(n.input(1, "frame_step", indexInteger), "frame_step")};
   bool complex = x.rank() == 3 && in[2].is(2), half = n.intAttr("onesided", 1) != 0;
   if (x.rank() == 3 && !complex && !in[2].is(1))
     n.error("the last size of the signal is {}; expected 1 or 2", n.typeText(x));
-  Size L = length ? n.asSizes(length, "frame_length")[0] : window ? n.size(window, 0) : in[1];
+  Size L = length ? n.asSize(length, "frame_length") : window ? n.size(window, 0) : in[1];
   Size frames = (in[1] - L) / step[0] + n.size(1), rows = in[0] * frames;
   auto framed = [&](int64_t k) {
     Tensor signal = x.rank() == 3 ? part(n, x, k, {in[0], in[1]}) : x;

@@ -105,7 +105,7 @@ ORTC_ONNX_OP("StringSplit", since(20)) {
   NodeBuilder::OutType counts{{rows}, DType::I64};
   Tensor count = stringStep(n, "string_pieces", f, counts, settings)[0];
   Tensor most = n.reduce(count, 0, false, 0, [](Scalar c, Scalar v) { return max(c, v); });
-  Size columns = nonNegative(n.asSizes(most, "counts")[0]);
+  Size columns = nonNegative(n.asSize(most, "counts"));
   NodeBuilder::OutType pieces{{rows, columns}, DType::String};
   Tensor y = stringStep(n, "string_split", f, pieces, settings)[0];
   std::vector<Size> shape = n.sizes(x);
