@@ -347,7 +347,7 @@ Scalar NodeBuilder::toIndex(Scalar v) {
   if (v.type().isIndex()) return v;
   if (v.isUnsigned)
     return {this, b.createOrFold<arith::IndexCastUIOp>(loc, b.getIndexType(), v.v), false};
-  return {this, sizeValue(b, loc, asSize(b, loc, v.v)), false};
+  return {this, sizeValue(b, loc, ortc::asSize(b, loc, v.v)), false};
 }
 Scalar NodeBuilder::fromIndex(Scalar v, DType to) {
   return cast(v, to);
