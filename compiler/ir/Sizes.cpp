@@ -142,11 +142,14 @@ OpFoldResult getSize(OpBuilder& b, Value tensor, int64_t dim) {
   return getSizes(b, tensor)[dim];
 }
 
-bool sameSize(OpFoldResult a, OpFoldResult b) {
+/// `equal`: pairs that were found to be. Sizes share operands, so that without it copies of a long
+/// computation would be compared again and again.
+static bool sameSize(OpFoldResult a, OpFoldResult b,
+                     llvm::DenseSet<std::pair<Value, Value>>& equal) {
   auto ca = constantSize(a), cb = constantSize(b);
   if (ca || cb) return ca == cb;
   Value va = cast<Value>(a), vb = cast<Value>(b);
-  if (va == vb) return true;
+  if (va == vb || equal.contains({va, vb})) return true;
   // Equal expressions of equal operands: what CSE would find.
   Operation *oa = va.getDefiningOp(), *ob = vb.getDefiningOp();
   if (!oa || !ob || oa->getName() != ob->getName() || oa->getNumOperands() == 0 ||
@@ -154,8 +157,14 @@ bool sameSize(OpFoldResult a, OpFoldResult b) {
       oa->getAttrDictionary() != ob->getAttrDictionary() || !isPure(oa))
     return false;
   for (auto [x, y] : llvm::zip(oa->getOperands(), ob->getOperands()))
-    if (x != y && !(x.getType().isIndex() && sameSize(x, y))) return false;
+    if (x != y && !(x.getType().isIndex() && sameSize(x, y, equal))) return false;
+  equal.insert({va, vb});
   return true;
+}
+
+bool sameSize(OpFoldResult a, OpFoldResult b) {
+  llvm::DenseSet<std::pair<Value, Value>> equal;
+  return sameSize(a, b, equal);
 }
 
 bool sameSizes(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
@@ -291,15 +300,35 @@ Value getDim(Operation* function, StringRef name, int64_t min, int64_t max) {
   return b.create(state)->getResult(0);
 }
 
-std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
+namespace {
+using Range = std::pair<int64_t, int64_t>;
+
+/// Sizes share operands (a size that is padded, divided and multiplied stands in all that follows):
+/// each value is looked at once.
+class Ranges {
+public:
+  Range of(OpFoldResult size) {
+    if (auto c = constantSize(size)) return {*c, *c};
+    Value v = cast<Value>(size);
+    if (auto it = known.find(v); it != known.end()) return it->second;
+    Range r = compute(v);
+    known[v] = r;
+    return r;
+  }
+
+private:
+  llvm::DenseMap<Value, Range> known;
+  Range compute(Value value);
+};
+
+Range Ranges::compute(Value value) {
   constexpr int64_t lo = INT64_MIN, hi = INT64_MAX;
-  if (auto c = constantSize(size)) return {*c, *c};
-  Operation* op = cast<Value>(size).getDefiningOp();
-  if (auto arg = dyn_cast<BlockArgument>(cast<Value>(size))) {
+  Operation* op = value.getDefiningOp();
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp());
     if (!loop || arg != loop.getInductionVar()) return {lo, hi};
-    int64_t end = indexRange(OpFoldResult(loop.getUpperBound())).second;
-    return {indexRange(OpFoldResult(loop.getLowerBound())).first, end == hi ? hi : end - 1};
+    int64_t end = of(OpFoldResult(loop.getUpperBound())).second;
+    return {of(OpFoldResult(loop.getLowerBound())).first, end == hi ? hi : end - 1};
   }
   if (!op) return {lo, hi};
   if (op->getName().getStringRef() == "ortc.dim")
@@ -308,7 +337,7 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
   auto saturated = [](__int128 v) {
     return static_cast<int64_t>(std::clamp<__int128>(v, INT64_MIN, INT64_MAX));
   };
-  auto range = [&](unsigned i) { return indexRange(OpFoldResult(op->getOperand(i))); };
+  auto range = [&](unsigned i) { return of(OpFoldResult(op->getOperand(i))); };
   // An end that is unknown stays unknown.
   auto sum = [&](int64_t a, int64_t b) {
     return a == lo || b == lo ? lo : a == hi || b == hi ? hi : saturated(__int128(a) + b);
@@ -355,8 +384,13 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
     return {std::min(a, c), std::max(b, d)};
   }
   if (isa<arith::IndexCastOp>(op) && op->getOperand(0).getDefiningOp<arith::IndexCastOp>())
-    return indexRange(OpFoldResult(op->getOperand(0).getDefiningOp()->getOperand(0)));
+    return of(OpFoldResult(op->getOperand(0).getDefiningOp()->getOperand(0)));
   return {lo, hi};
+}
+} // namespace
+
+std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
+  return Ranges().of(size);
 }
 
 namespace {

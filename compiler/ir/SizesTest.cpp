@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include "compiler/ir/Sizes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+using namespace mlir;
+
+namespace {
+
+/// x -> (x + x) / 2 * 1 + ... : each step uses the one before twice, so that there are 2^steps ways
+/// from the end to the start.
+Value chain(OpBuilder& b, Location loc, Value x, int steps) {
+  Value two = b.create<arith::ConstantIndexOp>(loc, 2);
+  for (int i = 0; i < steps; ++i) {
+    Value sum = b.create<arith::AddIOp>(loc, x, x);
+    x = b.create<arith::MaxSIOp>(loc, b.create<arith::DivSIOp>(loc, sum, two), x);
+  }
+  return x;
+}
+
+} // namespace
+
+TEST_CASE("sizes that share operands are looked at once") {
+  MLIRContext context;
+  context.loadDialect<arith::ArithDialect, func::FuncDialect>();
+  OpBuilder b(&context);
+  Location loc = b.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  b.setInsertionPointToStart(module->getBody());
+  auto function = b.create<func::FuncOp>(
+      loc, "f", b.getFunctionType({b.getIndexType(), b.getIndexType()}, {}));
+  b.setInsertionPointToStart(function.addEntryBlock());
+  Value seven = b.create<arith::ConstantIndexOp>(loc, 7);
+  Value start = b.create<arith::MaxSIOp>(loc, function.getArgument(0), seven);
+  Value one = chain(b, loc, start, 60), same = chain(b, loc, start, 60),
+        other = chain(b, loc, function.getArgument(1), 60);
+  // With a walk along every way these would not end.
+  CHECK(ortc::indexRange(OpFoldResult(one)).first == 7);
+  CHECK(ortc::indexRange(OpFoldResult(other)).first == INT64_MIN);
+  CHECK(ortc::sameSize(OpFoldResult(one), OpFoldResult(same)));
+  CHECK(!ortc::sameSize(OpFoldResult(one), OpFoldResult(other)));
+}
