@@ -31,8 +31,8 @@ TEST_CASE("sizes that share operands are looked at once") {
   Location loc = b.getUnknownLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   b.setInsertionPointToStart(module->getBody());
-  auto function = b.create<func::FuncOp>(
-      loc, "f", b.getFunctionType({b.getIndexType(), b.getIndexType()}, {}));
+  auto function =
+      b.create<func::FuncOp>(loc, "f", b.getFunctionType({b.getIndexType(), b.getIndexType()}, {}));
   b.setInsertionPointToStart(function.addEntryBlock());
   Value seven = b.create<arith::ConstantIndexOp>(loc, 7);
   Value start = b.create<arith::MaxSIOp>(loc, function.getArgument(0), seven);
