@@ -123,39 +123,6 @@ Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) {
   return createEmpty(b, loc, raw(shape), elementType);
 }
 
-/// Sizes of which one is free broadcast when they are equal or one is 1, which only a run can tell:
-/// it ends with a message when they do not, before anything is read at a place that is not there.
-static void checkBroadcast(NodeBuilder& n, Size x, Size y) {
-  OpBuilder& b = n.b;
-  Operation* parent = b.getInsertionBlock()->getParentOp();
-  // In the loops of recurrent nodes sizes are those that were checked before them.
-  if (!isa_and_nonnull<func::FuncOp, scf::IfOp>(parent)) return;
-  Value p = sizeValue(b, n.loc, x.v), q = sizeValue(b, n.loc, y.v);
-  auto same = [](Value v, Value w) {
-    return v == w || (getConstantIntValue(v) && getConstantIntValue(v) == getConstantIntValue(w));
-  };
-  for (Operation& op : *b.getInsertionBlock()) { // asked before?
-    auto check = dyn_cast<CheckOp>(op);
-    auto either = check ? check.getCondition().getDefiningOp<arith::OrIOp>() : arith::OrIOp();
-    auto equal = either ? either.getRhs().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
-    if (equal && same(equal.getLhs(), p) && same(equal.getRhs(), q)) return;
-  }
-  Value one = b.create<arith::ConstantIndexOp>(n.loc, 1);
-  auto equal = [&](Value v, Value w) -> Value {
-    return b.create<arith::CmpIOp>(n.loc, arith::CmpIPredicate::eq, v, w);
-  };
-  Value isOne;
-  for (Value v : {p, q}) {
-    if (auto c = getConstantIntValue(v); c && *c != 1) continue;
-    Value e = equal(v, one);
-    isOne = isOne ? Value(b.create<arith::OrIOp>(n.loc, isOne, e)) : e;
-  }
-  Value holds = b.create<arith::OrIOp>(n.loc, isOne, equal(p, q));
-  b.create<CheckOp>(
-      n.loc, holds, "RUN_ERROR",
-      fmt::format("{}: sizes that are neither equal nor 1 do not broadcast", n.node.describe()));
-}
-
 /// The size of two free ones that are equal, or of which one is 1: the larger; 0 beside 1 stays 0.
 Size NodeBuilder::broadcastSize(Size x, Size y) {
   if (indexRange(x.v).first >= 1 && indexRange(y.v).first >= 1) return max(x, y);
@@ -184,7 +151,6 @@ std::vector<Size> NodeBuilder::broadcastShapes(ArrayRef<Tensor> xs) {
               *in.constant(), x.rank() - i);
       // Two sizes of which at least one is free: they must be equal, or one of them is 1, which
       // only a run can tell. A constant other than 1 is what the other must be (or 1).
-      checkBroadcast(*this, out, in);
       if (in.constant())
         out = in;
       else if (!out.constant())
@@ -573,7 +539,6 @@ Tensor NodeBuilder::matmul(Tensor x, Tensor y, std::optional<DType> result) {
     if (inX && inY && !same(xs[i], ys[j])) {
       if (xs[i].constant() && ys[j].constant())
         error("batch sizes {} and {} do not broadcast", *xs[i].constant(), *ys[j].constant());
-      checkBroadcast(*this, xs[i], ys[j]);
       if (!xs[i].constant() && !ys[j].constant())
         outShape.push_back(broadcastSize(xs[i], ys[j]));
       else
