@@ -4,6 +4,7 @@
 #include "compiler/onnx/NodeBuilder.h"
 #include "compiler/ops/AllOps.h"
 #include <cstring>
+#include <numeric>
 
 using namespace mlir;
 
@@ -310,14 +311,14 @@ Scalar NodeBuilder::atOr(Tensor t, ArrayRef<Scalar> indices, Scalar inside, doub
 
 // ---- what sizes must be ----
 
-void NodeBuilder::requireThat(Scalar condition, StringRef what) {
+void NodeBuilder::requireThat(Scalar condition, StringRef what, bool ofData) {
   if (auto known = getConstantIntValue(condition.v)) {
     if (!*known) fail(what.str());
     return;
   }
   std::string text = node.describe() + ": " + what.str();
   if (std::string types = inputsText(); !types.empty()) text += " (" + types + ")";
-  b.create<CheckOp>(loc, condition.v, "RUN_ERROR", text);
+  b.create<CheckOp>(loc, condition.v, "RUN_ERROR", text, ofData);
 }
 
 std::string NodeBuilder::inputsText() {
@@ -343,6 +344,42 @@ void NodeBuilder::requireNonNegative(Size x, StringRef what) {
   if (low >= 0) return;
   if (high < 0) fail(what.str());
   requireThat(index(x) >= 0.0, what);
+}
+
+void NodeBuilder::requireIndices(Tensor indices, Size extent, StringRef name, bool negative) {
+  std::string dim = extent.constant() ? fmt::format(" of size {}", *extent.constant()) : "";
+  std::string what =
+      fmt::format("'{}' holds an index that is out of range for a dim{}", name.str(), dim);
+  if (auto c = constantTensor(indices)) {
+    int64_t least = 0; // that the dim must have
+    for (int64_t i = 0; i < c->size(); ++i) {
+      int64_t v = c->getInt(i);
+      if (v < 0 && !negative) error("'{}' holds {}; expected no negative index", name.str(), v);
+      int64_t needs = v < 0 ? -std::max(v, -INT64_MAX) : v == INT64_MAX ? v : v + 1;
+      if (needs > extent.constant().value_or(INT64_MAX))
+        error("'{}' holds {}, which is out of range for a dim{}", name.str(), v, dim);
+      least = std::max(least, needs);
+    }
+    return requireNonNegative(extent - size(least), what);
+  }
+  auto outside = [&](Scalar i) {
+    Scalar place = toIndex(i), size = index(extent);
+    if (i.isUnsigned) return place >= size;
+    return bitOr(place >= size, negative ? place < -size : place < 0.0);
+  };
+  if (indices.rank() == 0) { // a counter of a loop, most of the time
+    Size place = asSize(indices, name);
+    auto [low, high] = indexRange(place.v);
+    auto [least, unused] = indexRange(extent.v);
+    if (high < least && low >= (negative ? -least : 0)) return;
+    return requireThat(!outside(index(place)), what, true);
+  }
+  std::vector<int64_t> all(indices.rank());
+  std::iota(all.begin(), all.end(), 0);
+  Tensor any = reduce(map(indices, DType::Bool, outside), all, false, 0,
+                      [](Scalar carried, Scalar v) { return bitOr(carried, v); });
+  Scalar found{this, b.createOrFold<tensor::ExtractOp>(loc, any.value, ValueRange()), true};
+  requireThat(!found, what, true);
 }
 
 /// Reshaping: no element is made up or lost, whatever sizes a run has.

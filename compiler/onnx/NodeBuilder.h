@@ -232,6 +232,9 @@ public:
   // differ on axis 1".
   void requireEqual(Size x, Size y, llvm::StringRef what);
   void requireNonNegative(Size x, llvm::StringRef what);
+  /// Indices into a dim of `extent` elements, which may count from the end (`negative`): the same
+  /// for all elements of a tensor. `name` is that of the input.
+  void requireIndices(Tensor indices, Size extent, llvm::StringRef name, bool negative = true);
 
   // ---- values that are known while compiling ----
   /// The elements of a small constant integer tensor.
@@ -338,7 +341,7 @@ public:
 
 private:
   void requireSameCount(llvm::ArrayRef<Size> from, llvm::ArrayRef<Size> to);
-  void requireThat(Scalar condition, llvm::StringRef what);
+  void requireThat(Scalar condition, llvm::StringRef what, bool ofData = false);
   std::string inputsText();
   std::vector<Tensor> inputs, outputs;
 };

@@ -63,6 +63,10 @@ LogicalResult simplify(ModuleOp module) {
 }
 
 LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
+  if (!target.checksData())
+    module.walk([](CheckOp check) {
+      if (check.getOfData()) check.erase();
+    });
   PassManager pm(module.getContext());
   // Bias and activation directly after their product, where the next pass looks for them.
   pm.addNestedPass<func::FuncOp>(createSinkReshape());

@@ -367,7 +367,8 @@ private:
       if (llvm::any_of(known, [&](Value k) { return sameSize(OpFoldResult(k), OpFoldResult(v)); }))
         continue;
       known.push_back(v);
-      b.create<CheckOp>(check.getLoc(), mapped(v), check.getStatusAttr(), check.getMessageAttr());
+      b.create<CheckOp>(check.getLoc(), mapped(v), check.getStatusAttr(), check.getMessageAttr(),
+                        check.getOfDataAttr());
     }
   }
 

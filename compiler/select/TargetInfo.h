@@ -66,6 +66,9 @@ public:
   virtual bool prefersChannelsLast() const { return false; }
   /// Strings, lists, maps: steps of a host program in C++. Elsewhere such models are refused.
   virtual bool hasHostSteps() const { return false; }
+  /// The host waits for a kernel where the model's data must be checked (indices in range): true
+  /// where that costs next to nothing. Elsewhere what reads out of range gets the nearest element.
+  virtual bool checksData() const { return true; }
   /// What --weights may say, where the target gives a choice.
   virtual std::vector<std::string> weightsForms() const { return {"embed", "file", "array"}; }
   virtual int64_t alignment() const { return 64; } // of buffers in the arena

@@ -285,6 +285,7 @@ public:
     return rows;
   }
   double loopsCost(KernelOp kernel) const override { return cuda::loopsCost(kernel, device); }
+  bool checksData() const override { return false; } // a round trip to the device each time
   Schedule schedule(KernelOp kernel) const override { return cuda::schedule(kernel); }
   FailureOr<LoweredKernel> writeChoice(KernelOp kernel, ModuleOp module, StridesOf strides,
                                        Weights&) const override {

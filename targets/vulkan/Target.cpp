@@ -249,6 +249,7 @@ public:
   int64_t alignment() const override { return codegen::spirv_text::kBindingAlignment; }
   unsigned indexBits() const override { return 32; }
   bool bindsRanges() const override { return true; }
+  bool checksData() const override { return false; } // a round trip to the device each time
   Schedule schedule(KernelOp) const override { return {/*parallelLoops=*/-1, /*vectorLanes=*/0}; }
   bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {

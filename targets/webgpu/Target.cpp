@@ -21,6 +21,7 @@ public:
   int64_t alignment() const override { return 256; } // of a binding's offset, by the default limits
   unsigned indexBits() const override { return 32; }
   std::vector<std::string> weightsForms() const override { return {}; } // the module fetches them
+  bool checksData() const override { return false; } // a round trip to the device each time
   Schedule schedule(KernelOp) const override { return {/*parallelLoops=*/-1, /*vectorLanes=*/0}; }
 
   bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,

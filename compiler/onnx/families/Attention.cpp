@@ -177,6 +177,7 @@ ORTC_ONNX_OP("RotaryEmbedding", since(23)) {
   if ((x.rank() != 3 && x.rank() != 4) || c.rank() != rank || s.rank() != rank)
     n.error("'X' has rank {}, the tables {} and {}; expected 3 or 4, and {}", x.rank(), c.rank(),
             s.rank(), rank);
+  if (positions) n.requireIndices(positions, n.size(c, 0), "position_ids", /*negative=*/false);
   n.output(0, rotated(n, x, c, s, n.intAttr("num_heads", 0), n.intAttr("rotary_embedding_dim", 0),
                       n.intAttr("interleaved", 0) != 0, 1,
                       [&](Scalar b, Scalar t) -> SmallVector<Scalar> {
@@ -197,6 +198,8 @@ ORTC_ONNX_OP_IN("com.microsoft", "RotaryEmbedding", since(1)) {
             c.rank(), s.rank());
   std::vector<Size> in = n.sizes(x), table = n.sizes(c);
   int64_t heads = n.intAttr("num_heads", 0), dim = n.intAttr("rotary_embedding_dim", 0);
+  if (positions.rank() == 2)
+    n.requireIndices(positions, table[0], "position_ids", /*negative=*/false);
   if (!dim && heads == 0 && x.rank() == 3) { // as wide as the tables say
     if (!in[2].constant() || !table[1].constant() || !*table[1].constant())
       n.error("the sizes of the input and the tables must be known while compiling");

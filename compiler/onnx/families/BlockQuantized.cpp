@@ -149,6 +149,7 @@ ORTC_ONNX_OP_IN("com.microsoft", "GatherBlockQuantized", since(1)) {
   shape.assign(in.begin(), in.begin() + axis);
   shape.insert(shape.end(), at.begin(), at.end());
   shape.insert(shape.end(), in.begin() + axis + 1, in.end());
+  n.requireIndices(indices, in[axis], "indices");
   auto outer = static_cast<size_t>(axis), count = at.size();
   double middle = data.dtype == DType::U8 ? static_cast<double>(int64_t(1) << (bits - 1)) : 0;
   DType wide = wideType(scales.dtype);

@@ -28,6 +28,17 @@ Scalar safeIndex(NodeBuilder& n, Scalar i, Size extent) {
   return max(min(index, size - 1.0), 0.0);
 }
 
+void requireTuples(NodeBuilder& n, Tensor indices, ArrayRef<Size> extents, StringRef name) {
+  if (llvm::all_of(extents, [&](Size s) { return same(s, extents[0]); }))
+    return n.requireIndices(indices, extents[0], name);
+  std::vector<Size> from(indices.rank(), n.size(0)), column = n.sizes(indices);
+  column.back() = n.size(1);
+  for (auto [d, extent] : llvm::enumerate(extents)) {
+    from.back() = n.size(static_cast<int64_t>(d));
+    n.requireIndices(n.slice(indices, from, column), extent, name);
+  }
+}
+
 Tensor alignedForOldBroadcast(NodeBuilder& n, Tensor x, Tensor y) {
   if (n.opset >= 7) return y;
   if (!n.intAttr("broadcast", 0)) {

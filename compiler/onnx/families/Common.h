@@ -17,8 +17,13 @@ Tensor throughWide(NodeBuilder& n, Tensor x, llvm::function_ref<Tensor(Tensor)> 
 
 /// An index that was read from data: negative values count from the end, and what is still outside
 /// of [0, extent) is moved to the nearest end, so that no run reads out of bounds whatever the data
-/// says.
+/// says, also where it is not checked (TargetInfo::checksData).
 Scalar safeIndex(NodeBuilder& n, Scalar i, Size extent);
+
+/// `indices` [.., extents.size()]: places in a box, one index of the last dim per extent. As
+/// NodeBuilder::requireIndices.
+void requireTuples(NodeBuilder& n, Tensor indices, llvm::ArrayRef<Size> extents,
+                   llvm::StringRef name);
 
 /// Broadcasting before opset 7: with `broadcast` = 1, y's dims stand at `axis` of x (default: at
 /// its end).

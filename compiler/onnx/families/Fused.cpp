@@ -165,6 +165,9 @@ ORTC_ONNX_OP_IN("com.microsoft", "EmbedLayerNormalization", since(1)) {
   if (gamma.rank() != 1 || beta.rank() != 1)
     n.error("'gamma' and 'beta' have ranks {} and {}; expected 1", gamma.rank(), beta.rank());
   std::vector<Size> s = n.sizes(ids), shape{s[0], s[1], n.size(words, 1)};
+  n.requireIndices(ids, n.size(words, 0), "input_ids", /*negative=*/false);
+  if (positions) n.requireIndices(positions, n.size(places, 0), "position_ids", false);
+  if (segments && kinds) n.requireIndices(segments, n.size(kinds, 0), "segment_ids", false);
   Tensor all = n.generate(shape, words.dtype, [&](ArrayRef<Scalar> o) {
     Scalar v = n.at(words, {safeIndex(n, n.at(ids, {o[0], o[1]}), n.size(words, 0)), o[2]});
     Scalar p = o[1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading at indices that are data. An index outside of its dim is an error of the model's caller
-// that ONNX leaves undefined; here it is moved to the nearest element, so that no run reads foreign
-// memory (see safeIndex).
+// Reading at indices that are data. An index outside of its dim ends the run (requireIndices). What
+// a target that does not check reads there is the nearest element, never foreign memory
+// (safeIndex).
 #include "compiler/onnx/families/Common.h"
 
 using namespace mlir;
@@ -32,9 +32,13 @@ ORTC_ONNX_OP("Gather", since(1, 11, 13)) {
     starts[axis] = i < 0 ? in[axis] + n.size(i) : n.size(i);
     sizes[axis] = n.size(1);
     bool proven = in[axis].constant() || indexRange(in[axis].v).first >= (i < 0 ? -i : i + 1);
-    if (!proven) starts[axis] = nonNegative(min(starts[axis], in[axis] - n.size(1)));
+    if (!proven) {
+      n.requireIndices(indices, in[axis], "indices");
+      starts[axis] = nonNegative(min(starts[axis], in[axis] - n.size(1)));
+    }
     return n.output(0, n.reshape(n.slice(data, starts, sizes), out));
   }
+  n.requireIndices(indices, in[axis], "indices");
   bool inside = provenInside(n, indices, in[axis]);
   n.output(0, n.generate(out, data.dtype, [&](ArrayRef<Scalar> o) {
     Scalar i = n.at(indices, o.slice(axis, q));
@@ -62,6 +66,7 @@ ORTC_ONNX_OP("GatherElements", since(11, 13)) {
     if (d != axis && !same(shape[d], in[d]))
       n.requireNonNegative(in[d] - shape[d],
                            fmt::format("'indices' is larger than 'data' on axis {}", d));
+  n.requireIndices(indices, extent, "indices");
   bool inside = provenInside(n, indices, extent);
   n.output(0, n.generate(shape, data.dtype, [&](ArrayRef<Scalar> o) {
     SmallVector<Scalar> idx(o);
@@ -87,6 +92,7 @@ ORTC_ONNX_OP("GatherND", since(11, 12, 13)) {
   std::vector<Size> in = n.sizes(data), out = n.sizes(indices);
   out.pop_back();
   out.insert(out.end(), in.begin() + batch + depth, in.end());
+  requireTuples(n, indices, ArrayRef<Size>(in).slice(batch, depth), "indices");
   n.output(0, n.generate(out, data.dtype, [&](ArrayRef<Scalar> o) {
     SmallVector<Scalar> idx(o.take_front(batch)), at(o.take_front(q - 1));
     at.push_back(n.index(0));
@@ -108,6 +114,7 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "ArrayFeatureExtractor", since(1)) {
   out.push_back(product(n, n.sizes(indices)));
   Tensor flat = n.reshape(indices, out.back());
   Size extent = in.back();
+  n.requireIndices(indices, extent, "Y");
   n.output(0, n.generate(out, data.dtype, [&](ArrayRef<Scalar> o) {
     SmallVector<Scalar> idx(o.take_back(data.rank()));
     if (data.rank() == 1) idx.clear(), idx.push_back(o.back());

@@ -45,6 +45,7 @@ ORTC_ONNX_OP("RoiAlign", since(10, 16, 22)) {
   double scale = n.floatAttr("spatial_scale", 1.0);
   bool half = pixel == "half_pixel", isMax = mode == "max";
   std::vector<Size> shape{r.count, r.in[1], n.size(height), n.size(width)};
+  n.requireIndices(batches, r.in[0], "batch_indices", /*negative=*/false);
   n.output(0, n.generate(shape, r.x.dtype, [&](ArrayRef<Scalar> o) {
     Scalar batch = safeIndex(n, n.at(batches, o[0]), r.in[0]);
     auto corner = [&](int64_t k) {

@@ -61,6 +61,7 @@ static void scatterElements(NodeBuilder& n) {
   int64_t axis = n.axis(n.intAttr("axis", 0), data.rank());
   std::vector<Size> in = n.sizes(data), at = n.sizes(indices), rows = in;
   rows.erase(rows.begin() + axis);
+  n.requireIndices(indices, in[axis], "indices");
   auto combine = reductionOf(n);
   NodeBuilder::OutType result{in, data.dtype};
   auto code = [&](ArrayRef<Scalar> row, ArrayRef<Out> out) {
@@ -108,6 +109,7 @@ ORTC_ONNX_OP("ScatterND", since(11, 13, 16, 18)) {
     n.error("the last size of 'indices' is {}; expected 1 to {}", depth, r);
   if (updates.rank() != q - 1 + r - depth)
     n.error("'updates' has rank {}; expected {}", updates.rank(), q - 1 + r - depth);
+  requireTuples(n, indices, ArrayRef<Size>(in).take_front(depth), "indices");
   Size count = product(n, ArrayRef<Size>(at).drop_back());
   Tensor flatIndices = n.reshape(indices, {count, n.size(depth)});
   std::vector<Size> shape{count};

@@ -39,8 +39,11 @@ def Ortc_RequireArenaOp : Ortc_Op<"require_arena"> {
 
 def Ortc_CheckOp : Ortc_Op<"check"> {
   let summary = "ends the run with a status and a text when the condition does not hold";
-  let description = "`status` is the name of a status of ortc.h without its prefix: \"INVALID_ARGUMENT\", \"RUN_ERROR\".";
-  let arguments = (ins I1:$condition, StrAttr:$status, StrAttr:$message);
+  let description = [{
+    `status` is the name of a status of ortc.h without its prefix: "INVALID_ARGUMENT", "RUN_ERROR". `of_data` marks a
+    condition on the elements of tensors: a target that does not stop for such (TargetInfo::checksData) drops it.
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$status, StrAttr:$message, UnitAttr:$of_data);
   let assemblyFormat = "$condition `,` $status $message attr-dict";
 }
 
