@@ -168,9 +168,13 @@ private:
         map.map(loop.getResults(), carried);
         continue;
       }
-      if (op.getNumRegions() || !isPure(&op)) return false;
+      if (op.getNumRegions() || !isMemoryEffectFree(&op)) return false;
       Operation* copy = b.clone(op, map);
       copy->setLoc(loc);
+      if (!isPure(copy)) { // a division is pure when its divisor is known, and here it may be
+        copy->erase();
+        return false;
+      }
       SmallVector<Value> folded;
       SmallVector<Operation*> constants;
       if (op.hasTrait<OpTrait::ConstantLike>() || failed(fold(copy, folded))) {

@@ -212,6 +212,15 @@ OpFoldResult addSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y
 OpFoldResult subSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (auto c = constantSize(y)) return addSizes(b, loc, x, b.getIndexAttr(wrapSub(0, *c)));
   if (sameSize(x, y)) return b.getIndexAttr(0);
+  // 0 - (p - q) = q - p: what is counted downwards
+  if (constantSize(x) == 0)
+    if (auto inner = cast<Value>(y).getDefiningOp<arith::SubIOp>())
+      return subSizes(b, loc, inner.getRhs(), inner.getLhs());
+  // x - (0 - q) = x + q
+  if (auto v = dyn_cast<Value>(y))
+    if (auto inner = v.getDefiningOp<arith::SubIOp>();
+        inner && getConstantIntValue(inner.getLhs()) == 0)
+      return addSizes(b, loc, x, inner.getRhs());
   return fold2<arith::SubIOp>(b, loc, x, y, wrapSub);
 }
 OpFoldResult mulSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
@@ -220,12 +229,21 @@ OpFoldResult mulSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y
   if (constantSize(x)) std::swap(x, y);
   return fold2<arith::MulIOp>(b, loc, x, y, wrapMul);
 }
+/// x / -c is written as -x / c: dividing by -1 may overflow, so that no pass may move it.
+static void makeDivisorPositive(OpBuilder& b, Location loc, OpFoldResult& x, OpFoldResult& y) {
+  auto c = constantSize(y);
+  if (!c || *c >= 0 || constantSize(x)) return;
+  x = subSizes(b, loc, b.getIndexAttr(0), x);
+  y = b.getIndexAttr(wrapSub(0, *c));
+}
 OpFoldResult floorDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  makeDivisorPositive(b, loc, x, y);
   if (constantSize(y) == 1) return x;
   if (sameSize(x, y)) return b.getIndexAttr(1);
   return fold2<arith::FloorDivSIOp>(b, loc, x, y, floorDiv);
 }
 OpFoldResult ceilDivSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
+  makeDivisorPositive(b, loc, x, y);
   if (constantSize(y) == 1) return x;
   return fold2<arith::CeilDivSIOp>(
       b, loc, x, y, [](int64_t p, int64_t q) { return wrapSub(0, floorDiv(wrapSub(0, p), q)); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/plan/Places.h"
 #include "compiler/lower/LowerKernel.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -54,8 +55,9 @@ std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
   if (op->getNumRegions() || !isPure(op) || op->getNumOperands() == 0) return std::nullopt;
   IRMapping map;
   for (Value operand : op->getOperands()) {
-    if (!operand.getType().isIntOrIndex()) return std::nullopt;
-    if (auto c = getConstantIntValue(operand)) {
+    // Floats, too: exporters scale sizes by them.
+    if (!operand.getType().isIntOrIndexOrFloat()) return std::nullopt;
+    if (matchPattern(operand, m_Constant())) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(start);
       map.map(operand, b.clone(*operand.getDefiningOp())->getResult(0));
