@@ -55,6 +55,7 @@ LogicalResult CProgramPrinter::printArenaBytes(ModuleOp module, llvm::raw_ostrea
   if (auto constant = module->getAttrOfType<IntegerAttr>("ortc.arena_bytes"))
     result = std::to_string(constant.getInt());
   program.walk([&](RequireArenaOp op) {
+    if (op.getLate()) return;
     bindDims();
     analyze(program.getBody());
     BackwardSliceOptions options;

@@ -32,7 +32,8 @@ protected:
   }
 
   LogicalResult printRequireArena(RequireArenaOp op) override {
-    returnOnFailure("context.need_arena(uint64_t(" + text(op.getBytes()) + "))");
+    std::string ofData = op.getLate() ? ", /*of_data=*/true" : "";
+    returnOnFailure("context.need_arena(uint64_t(" + text(op.getBytes()) + ")" + ofData + ")");
     return success();
   }
 

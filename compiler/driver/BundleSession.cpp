@@ -236,14 +236,13 @@ public:
     }
     std::vector<ortc_tensor> out(outputs.size() + 1);
     ortc_status status = ORTC_CAPACITY;
-    for (int attempt = 0; attempt <= model->num_outputs && status == ORTC_CAPACITY; ++attempt) {
+    // Each attempt gets further: to the next output or the next size that data says.
+    for (int attempt = 0; attempt < 1000 && status != ORTC_OK; ++attempt) {
       for (size_t i = 0; i < outputs.size(); ++i)
         out[i] = outputs[i]->tensor;
       status = model->run(context, in.data(), out.data());
-      // A device also reserves what inputs and outputs are copied to, arena or not.
-      if (status == ORTC_NEED_RESERVE && !sizes.empty() &&
-          check(model->reserve(context, sizes.data()), diagnostics))
-        status = model->run(context, in.data(), out.data());
+      if (status == ORTC_NEED_RESERVE && check(model->reserve(context, sizes.data()), diagnostics))
+        continue;
       if (status != ORTC_CAPACITY) break;
       // The dims of those that are too small say what is needed.
       for (size_t i = 0; i < outputs.size(); ++i) {

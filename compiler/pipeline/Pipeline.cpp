@@ -127,6 +127,7 @@ static bool writeProgram(TargetProgram& program, const PipelineOptions& options,
     ProgramOptions planned;
     planned.alignment = target.alignment();
     planned.weights = std::move(weights);
+    planned.growsArena = target.growsArena();
     planned.bufferBytes = target.bindsRanges();
     planned.schedule = [&](KernelOp k) { return target.schedule(k); };
     planned.workspace = [&](KernelOp k, OpBuilder& b) { return target.workspace(k, b); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/plan/BuildProgram.h"
 #include "compiler/plan/Arena.h"
+#include "compiler/plan/LateBuffers.h"
 #include "compiler/plan/Places.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Verifier.h"
@@ -21,6 +22,7 @@ public:
   FailureOr<ProgramFacts> build() {
     facts.weights = options.weights.value_or(Weights(static_cast<uint64_t>(options.alignment)));
     places.workspaceOf = options.workspace;
+    places.growsArena = options.growsArena;
     if (failed(places.run()) || failed(mlir::verify(main))) return failure();
     // Constants get their offsets in the order in which kernels are written, which is that of the
     // program.
@@ -97,9 +99,11 @@ private:
   void assignArena() {
     std::vector<ArenaRequest> requests;
     std::vector<OpFoldResult> bytes;
-    bool bounded = true;
+    bool bounded = true, anyLate = false;
     for (auto [i, buffer] : llvm::enumerate(places.buffers)) {
       if (buffer.segment != "arena" || buffer.last < 0) continue;
+      anyLate |= buffer.madeLate != nullptr;
+      if (buffer.madeLate) continue;
       arenaBuffers.push_back(i);
       bytes.push_back(bytesOf(buffer));
       int64_t high = indexRange(bytes.back()).second;
@@ -112,6 +116,7 @@ private:
       nameLiveSet(requests);
       for (auto [i, r] : llvm::zip(arenaBuffers, requests))
         places.buffers[i].byteOffset = b.getIndexAttr(r.offset);
+      if (anyLate) return placeLate(b.getIndexAttr(*std::exchange(facts.arenaBytes, {})));
       module->setAttr("ortc.arena_bytes", b.getI64IntegerAttr(*facts.arenaBytes));
       return;
     }
@@ -132,6 +137,12 @@ private:
     for (size_t i = 0; i < requests.size(); ++i)
       places.buffers[arenaBuffers[i]].byteOffset = offsets[slot[i]];
     arenaTotal = total;
+    if (anyLate) placeLate(total);
+  }
+  /// The dims say what a run needs at least; the arena has no fixed size.
+  void placeLate(OpFoldResult known) {
+    arenaTotal = known;
+    placeLateBuffers(main, places.buffers, known, options.alignment);
   }
   OpFoldResult arenaTotal;
 

@@ -13,6 +13,8 @@ struct ProgramOptions {
   /// The blob that constants are added to: of a bundle for several processors it holds what the
   /// programs before this one need. Empty: a new one.
   std::optional<Weights> weights;
+  /// The arena may need more while a run goes on (TargetInfo::growsArena).
+  bool growsArena = false;
   /// Launches say after their arguments how many bytes lie behind each buffer, for devices that
   /// bind ranges of memory.
   bool bufferBytes = false;

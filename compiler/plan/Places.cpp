@@ -171,6 +171,16 @@ static Value carriedArgument(Operation* loop, unsigned i) {
   return {};
 }
 
+/// Can the number be computed before `op`, of the same block?
+static bool isKnownBefore(Value v, Operation* op) {
+  Operation* def = v.getDefiningOp();
+  if (!def || (def->getBlock() == op->getBlock() && def->isBeforeInBlock(op))) return true;
+  return def->getNumRegions() == 0 && isPure(def) &&
+         llvm::all_of(def->getOperands(), [&](Value operand) {
+           return operand.getType().isIntOrIndexOrFloat() && isKnownBefore(operand, op);
+         });
+}
+
 /// Lets `tensor` be written at its target, when it is made by a kernel (or a concatenation) and not
 /// claimed yet.
 bool Places::claim(Value tensor, Target target) {
@@ -178,7 +188,11 @@ bool Places::claim(Value tensor, Target target) {
   if (!op || targets.count(tensor)) return false;
   if (auto reshape = dyn_cast<ReshapeOp>(op); reshape && target.kind == Target::Output) {
     // The same elements under other sizes: claim the source when this is all that is made of it
-    // here.
+    // here. The caller is told the sizes before anything is written.
+    Operation* source = reshape.getSource().getDefiningOp();
+    for (OpFoldResult s : getSizes(b, tensor))
+      if (auto v = dyn_cast<Value>(s))
+        if (!atStart(s) && (!source || !isKnownBefore(v, source))) return false;
     return claim(reshape.getSource(), target);
   }
   // What a loop fills row by row may be an output itself; needed where its size is data, so that
@@ -298,22 +312,33 @@ void Places::insertCopies(Block& block) {
 
 // ---- places ----
 
-FailureOr<unsigned> Places::newBuffer(Value tensor, StringRef segment, int64_t number) {
+/// The sizes of a buffer in the arena, at most; false: they depend on data, without a bound, and
+/// the target cannot wait for them. `at`: where the buffer is needed first.
+bool Places::setSizes(PlannedBuffer& buffer, ArrayRef<OpFoldResult> sizes, Operation* at) {
+  for (OpFoldResult s : sizes) {
+    auto known = boundAtStart(s);
+    if (!known) {
+      if (!growsArena || !at) return false;
+      buffer.sizes.assign(sizes.begin(), sizes.end());
+      buffer.madeLate = at;
+      return true;
+    }
+    buffer.sizes.push_back(*known);
+  }
+  return true;
+}
+
+FailureOr<unsigned> Places::newBuffer(Value tensor, StringRef segment, int64_t number,
+                                      Operation* at) {
   PlannedBuffer buffer;
   buffer.segment = segment.str();
   buffer.number = number;
   buffer.name = wishName(tensor);
   buffer.elementType = cast<RankedTensorType>(tensor.getType()).getElementType();
-  if (segment == "arena") {
-    for (OpFoldResult s : getSizes(b, tensor)) {
-      auto known = boundAtStart(s);
-      if (!known) {
-        mlir::emitError(tensor.getLoc())
-            << "the size of a value that is kept in memory depends on data, and has no bound";
-        return failure();
-      }
-      buffer.sizes.push_back(*known);
-    }
+  if (segment == "arena" && !setSizes(buffer, getSizes(b, tensor), at)) {
+    mlir::emitError(tensor.getLoc())
+        << "the size of a value that is kept in memory depends on data, and has no bound";
+    return failure();
   }
   buffers.push_back(std::move(buffer));
   return static_cast<unsigned>(buffers.size() - 1);
@@ -336,7 +361,7 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor, Operation* at) {
   goWhereKnown();
   auto target = targets.find(tensor);
   if (target == targets.end()) {
-    auto buffer = newBuffer(tensor, "arena", 0);
+    auto buffer = newBuffer(tensor, "arena", 0, at);
     if (failed(buffer)) return failure();
     place.buffer = *buffer;
     goWhereKnown();
@@ -373,7 +398,7 @@ FailureOr<PlannedPlace> Places::placeResult(Value tensor, Operation* at) {
       if (failed(placeResult(result, at))) return failure();
     auto whole = places.find(result);
     if (whole == places.end()) { // what a loop begins with: the sizes are those of the whole loop
-      auto buffer = newBuffer(tensor, "arena", 0);
+      auto buffer = newBuffer(tensor, "arena", 0, at);
       if (failed(buffer)) return failure();
       place.buffer = *buffer;
       goWhereKnown();
@@ -656,17 +681,18 @@ LogicalResult Places::planWorkspaces() {
     b.setInsertionPoint(kernel);
     auto bytes = workspaceOf(kernel, b);
     if (!bytes) return;
-    auto known = boundAtStart(*bytes);
-    if (!known) {
-      result = kernel.emitError("the workspace of this kernel depends on data, and has no bound");
-      return;
-    }
     PlannedBuffer buffer;
     buffer.segment = "arena";
     buffer.name = "workspace";
     buffer.elementType = Float32Type::get(function.getContext());
-    b.setInsertionPoint(start);
-    buffer.sizes.push_back(ceilDivSizes(b, kernel.getLoc(), *known, b.getIndexAttr(4)));
+    bool bounded = boundAtStart(*bytes).has_value();
+    b.setInsertionPoint(bounded ? start : kernel);
+    OpFoldResult count = ceilDivSizes(b, kernel.getLoc(), bounded ? *boundAtStart(*bytes) : *bytes,
+                                      b.getIndexAttr(4));
+    if (!setSizes(buffer, count, kernel)) {
+      result = kernel.emitError("the workspace of this kernel depends on data, and has no bound");
+      return;
+    }
     std::tie(buffer.first, buffer.last) = positions.lookup(kernel);
     workspaces[kernel] = buffers.size();
     buffers.push_back(std::move(buffer));

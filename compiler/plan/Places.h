@@ -15,6 +15,9 @@ struct PlannedBuffer {
   std::string name;
   mlir::Type elementType;
   Sizes sizes; // in the arena: of the whole buffer, values at the function's start
+  /// Where the buffer is made when its sizes are data without a bound: they are values there, and
+  /// its offset is computed then (LateBuffers.h).
+  mlir::Operation* madeLate = nullptr;
   int64_t first = INT64_MAX, last = -1; // positions, both included
   mlir::OpFoldResult byteOffset; // in the arena or the weights; set when offsets are assigned
 };
@@ -34,6 +37,8 @@ public:
   mlir::LogicalResult run();
 
   std::vector<PlannedBuffer> buffers;
+  /// May the arena need more while a run goes on? Set before run().
+  bool growsArena = false;
   /// What a kernel needs while it runs; set before run().
   std::function<std::optional<mlir::OpFoldResult>(KernelOp, mlir::OpBuilder&)> workspaceOf;
   llvm::DenseMap<mlir::Operation*, unsigned> workspaces;   // buffer of a kernel's workspace
@@ -79,7 +84,10 @@ private:
   mlir::FailureOr<PlannedPlace> placeResult(mlir::Value tensor, mlir::Operation* at = nullptr);
   mlir::LogicalResult placeInsert(mlir::tensor::InsertSliceOp insert, const PlannedPlace& dest);
   mlir::LogicalResult placeBranchResult(mlir::scf::IfOp branch, unsigned i);
-  mlir::FailureOr<unsigned> newBuffer(mlir::Value tensor, llvm::StringRef segment, int64_t number);
+  mlir::FailureOr<unsigned> newBuffer(mlir::Value tensor, llvm::StringRef segment, int64_t number,
+                                      mlir::Operation* at = nullptr);
+  bool setSizes(PlannedBuffer& buffer, mlir::ArrayRef<mlir::OpFoldResult> sizes,
+                mlir::Operation* at);
   bool isContiguous(const PlannedPlace& place, llvm::ArrayRef<mlir::OpFoldResult> sizes);
   std::optional<Sizes> stridesThrough(ReshapeOp reshape, const PlannedPlace& place);
   Sizes contiguousStrides(llvm::ArrayRef<mlir::OpFoldResult> sizes);

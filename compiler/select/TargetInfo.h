@@ -69,6 +69,9 @@ public:
   /// The host waits for a kernel where the model's data must be checked (indices in range): true
   /// where that costs next to nothing. Elsewhere what reads out of range gets the nearest element.
   virtual bool checksData() const { return true; }
+  /// A run may find that it needs more memory than its dims say, and ask for it (NEED_RESERVE):
+  /// sizes may depend on data without a bound.
+  virtual bool growsArena() const { return false; }
   /// What --weights may say, where the target gives a choice.
   virtual std::vector<std::string> weightsForms() const { return {"embed", "file", "array"}; }
   virtual int64_t alignment() const { return 64; } // of buffers in the arena

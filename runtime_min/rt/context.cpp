@@ -225,14 +225,18 @@ ortc_status context::set_output(ortc_tensor* outputs, int index, const int64_t* 
   return ORTC_OK;
 }
 
-ortc_status context::need_arena(uint64_t bytes) {
+ortc_status context::need_arena(uint64_t bytes, bool of_data) {
   if (bytes <= memory.size) return ORTC_OK;
-  return why() << "these sizes need " << bytes << " bytes of arena, and " << memory.size
-               << " are reserved: call reserve with them",
+  if (of_data && bytes > asked_for) asked_for = bytes;
+  return why() << (of_data ? "the data of this run needs " : "these sizes need ") << bytes
+               << " bytes of arena, and " << memory.size
+               << (of_data ? " are reserved: call reserve, and run again"
+                           : " are reserved: call reserve with them"),
          ORTC_NEED_RESERVE;
 }
 
 ortc_status context::reserve_arena(uint64_t bytes) {
+  if (bytes < asked_for) bytes = asked_for;
   if (arena_reserve(memory, bytes)) return ORTC_OK;
   return why() << "no memory for an arena of " << bytes << " bytes", ORTC_OUT_OF_MEMORY;
 }

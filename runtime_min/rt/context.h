@@ -32,6 +32,7 @@ struct context {
   executor threads = {nullptr, nullptr}; // for parallel_for
   pool* own_pool = nullptr;              // NULL with the caller's pool or a single thread
   arena memory;
+  uint64_t asked_for = 0; // bytes of arena that a run lacked, when its data said so
   weights params;
   heap results; // strings, sequences, maps, outputs of unknown size
   int busy_flag = 0;
@@ -64,8 +65,9 @@ struct context {
   // Bounds of the dimensions, for reserve and for what check_inputs has bound.
   ortc_status check_dims(const int64_t* dims);
 
-  // NEED_RESERVE when the arena is smaller than that.
-  ortc_status need_arena(uint64_t bytes);
+  // NEED_RESERVE when the arena is smaller than that. `of_data`: the dims do not say so, and the
+  // next reserve makes room for it.
+  ortc_status need_arena(uint64_t bytes, bool of_data = false);
   ortc_status reserve_arena(uint64_t bytes);
 
   // OUT_OF_MEMORY when an allocation on the context heap has failed since the run began.

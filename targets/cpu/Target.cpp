@@ -18,6 +18,7 @@ public:
   explicit CpuTarget(const Processor& processor) : processor(processor) {}
   std::string name() const override { return "cpu"; }
   bool hasHostSteps() const override { return true; }
+  bool growsArena() const override { return true; }
 
   bool setProcessors(llvm::ArrayRef<std::string> names, std::string& error) override {
     std::vector<Processor> processors;

@@ -10,6 +10,7 @@ class NullTarget final : public TargetInfo {
 public:
   std::string name() const override { return "null"; }
   bool hasHostSteps() const override { return true; }
+  bool growsArena() const override { return true; }
   bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {
     CxxBundleOptions options;

@@ -33,8 +33,9 @@ def Ortc_OutputDimsOp : Ortc_Op<"output_dims"> {
 
 def Ortc_RequireArenaOp : Ortc_Op<"require_arena"> {
   let summary = "ends the run with NEED_RESERVE when the arena has fewer bytes";
-  let arguments = (ins Index:$bytes);
-  let assemblyFormat = "$bytes attr-dict";
+  let description = "`late`: the bytes follow from what this run has computed, not from the dims alone.";
+  let arguments = (ins Index:$bytes, UnitAttr:$late);
+  let assemblyFormat = "$bytes (`late` $late^)? attr-dict";
 }
 
 def Ortc_CheckOp : Ortc_Op<"check"> {

@@ -26,7 +26,8 @@ enum {
   ORTC_INVALID_ARGUMENT =
       1,                 /* wrong rank, dtype, size, or a null pointer; the text names the tensor */
   ORTC_CAPACITY = 2,     /* an output buffer is too small; dims of the output say what is needed */
-  ORTC_NEED_RESERVE = 3, /* free sizes exceed what was reserved: call reserve with these sizes */
+  ORTC_NEED_RESERVE = 3, /* free sizes, or sizes that follow from the data of this run, exceed what
+                          * was reserved: call reserve with the dims of this run, and run again */
   ORTC_BUSY = 4,         /* the context is in use by another caller */
   ORTC_OUT_OF_MEMORY =
       5, /* at create or reserve; or the context heap is too small for the strings of a run */
@@ -150,7 +151,8 @@ typedef struct ortc_model {
   /* options may be NULL. On failure *context is still set when memory allows, so that `error` can
    * tell why. */
   ortc_status (*create)(const ortc_options* options, ortc_context** context);
-  /* sizes[num_dims]: grows the arena so that runs with dims up to these do not need more. */
+  /* sizes[num_dims]: grows the arena so that runs with dims up to these do not need more, but for
+   * sizes that are data: there is room for what runs on this context have asked for so far. */
   ortc_status (*reserve)(ortc_context* context, const int64_t* sizes);
   ortc_status (*run)(ortc_context* context, const ortc_tensor* inputs, ortc_tensor* outputs);
   /* GPU targets: device pointers and a stream (cudaStream_t); NULL elsewhere. */
