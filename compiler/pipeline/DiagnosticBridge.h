@@ -7,7 +7,8 @@
 
 namespace ortc {
 
-/// MLIR's diagnostics as ours: the location's name is the node.
+/// MLIR's diagnostics as ours: the location's name is the node, and a note that begins with
+/// "help: " says the way out.
 class DiagnosticBridge {
 public:
   DiagnosticBridge(mlir::MLIRContext& context, Diagnostics& diagnostics)
@@ -23,8 +24,13 @@ public:
                                   ? Severity::Warning
                                   : Severity::Remark;
           auto& made = diagnostics.report(severity, where, d.str());
-          for (mlir::Diagnostic& note : d.getNotes())
-            made.note("{}", note.str());
+          for (mlir::Diagnostic& note : d.getNotes()) {
+            std::string text = note.str();
+            if (llvm::StringRef rest = text; rest.consume_front("help: "))
+              made.help("{}", rest.str());
+            else
+              made.note("{}", text);
+          }
           return mlir::success();
         }) {
     context.printOpOnDiagnostic(false); // pages of IR say nothing to a user

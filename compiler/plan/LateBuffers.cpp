@@ -8,7 +8,8 @@ using namespace mlir;
 namespace ortc {
 namespace {
 
-/// Where the last of what some sizes are computed from becomes known, and the buffers of such sizes.
+/// Where the last of what some sizes are computed from becomes known, and the buffers of such
+/// sizes.
 struct Epoch {
   Operation* root = nullptr; // or an argument of a block:
   Block* block = nullptr;

@@ -312,6 +312,13 @@ void Places::insertCopies(Block& block) {
 
 // ---- places ----
 
+static LogicalResult refuseUnbounded(Location where, const Twine& what) {
+  auto error = mlir::emitError(where) << what << " depends on data, and has no bound";
+  error.attachNote() << "help: fix the inputs that it is computed from (--shape, or constants of "
+                        "the model), or do that part elsewhere (--cut-inputs, --cut-outputs)";
+  return error;
+}
+
 /// The sizes of a buffer in the arena, at most; false: they depend on data, without a bound, and
 /// the target cannot wait for them. `at`: where the buffer is needed first.
 bool Places::setSizes(PlannedBuffer& buffer, ArrayRef<OpFoldResult> sizes, Operation* at) {
@@ -335,11 +342,8 @@ FailureOr<unsigned> Places::newBuffer(Value tensor, StringRef segment, int64_t n
   buffer.number = number;
   buffer.name = wishName(tensor);
   buffer.elementType = cast<RankedTensorType>(tensor.getType()).getElementType();
-  if (segment == "arena" && !setSizes(buffer, getSizes(b, tensor), at)) {
-    mlir::emitError(tensor.getLoc())
-        << "the size of a value that is kept in memory depends on data, and has no bound";
-    return failure();
-  }
+  if (segment == "arena" && !setSizes(buffer, getSizes(b, tensor), at))
+    return refuseUnbounded(tensor.getLoc(), "the size of a value that is kept in memory");
   buffers.push_back(std::move(buffer));
   return static_cast<unsigned>(buffers.size() - 1);
 }
@@ -595,8 +599,7 @@ LogicalResult Places::placeBranchResult(scf::IfOp branch, unsigned i) {
     OpFoldResult count = b.getIndexAttr(1);
     for (OpFoldResult s : getSizes(b, yielded)) {
       auto known = boundAtStart(s);
-      if (!known)
-        return branch.emitError("the size of a branch's result depends on data, and has no bound");
+      if (!known) return refuseUnbounded(branch.getLoc(), "the size of a branch's result");
       b.setInsertionPoint(start);
       count = mulSizes(b, branch.getLoc(), count, *known);
     }
@@ -690,7 +693,7 @@ LogicalResult Places::planWorkspaces() {
     OpFoldResult count = ceilDivSizes(b, kernel.getLoc(), bounded ? *boundAtStart(*bytes) : *bytes,
                                       b.getIndexAttr(4));
     if (!setSizes(buffer, count, kernel)) {
-      result = kernel.emitError("the workspace of this kernel depends on data, and has no bound");
+      result = refuseUnbounded(kernel.getLoc(), "the workspace of this kernel");
       return;
     }
     std::tie(buffer.first, buffer.last) = positions.lookup(kernel);

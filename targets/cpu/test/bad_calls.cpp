@@ -238,13 +238,14 @@ int main() {
     Call c(1, 0, 3, 0);
     run("nothing, broadcast the other way", c, ORTC_OK, "");
   }
-  // Indices are moved into range: no run reads foreign memory.
+  // Indices count from the end, and out of range they end the run: none reads foreign memory.
   for (int64_t index : {int64_t(-1), int64_t(-5), int64_t(4), INT64_MAX, INT64_MIN,
                         int64_t(1) << 32, int64_t(1) << 62}) {
     Call c;
     for (int64_t& a : c.at)
       a = index;
-    run("index", c, ORTC_OK, "");
+    bool inside = index == -1;
+    run("index", c, inside ? ORTC_OK : ORTC_RUN_ERROR, inside ? "" : "out of range");
   }
   {
     Call c;

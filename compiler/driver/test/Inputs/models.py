@@ -174,4 +174,5 @@ def main(name, out):
                    "growing_loop": growing_loop}[name](), out)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
