@@ -200,13 +200,13 @@ static int64_t floorDiv(int64_t x, int64_t y) {
 OpFoldResult addSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {
   if (constantSize(x) == 0) return y;
   if (constantSize(y) == 0) return x;
+  if (constantSize(x)) std::swap(x, y);
   // (z + c1) + c2 = z + (c1 + c2): convolutions with "same" padding come out as what went in.
   if (auto c2 = constantSize(y))
     if (auto v = dyn_cast<Value>(x))
       if (auto add = v.getDefiningOp<arith::AddIOp>())
         if (auto c1 = getConstantIntValue(add.getRhs()))
           return addSizes(b, loc, add.getLhs(), b.getIndexAttr(wrapAdd(*c1, *c2)));
-  if (constantSize(x)) std::swap(x, y);
   return fold2<arith::AddIOp>(b, loc, x, y, wrapAdd);
 }
 OpFoldResult subSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y) {

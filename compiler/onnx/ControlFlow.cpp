@@ -191,29 +191,51 @@ static void requireSize(NodeBuilder& n, Size have, Size want, const std::string&
   n.b.create<CheckOp>(n.loc, equal, "RUN_ERROR", n.node.describe() + ": " + what);
 }
 
-/// Is x = y + c with a constant c other than 0?
-static bool grows(Size x, Size y) {
-  auto v = dyn_cast<Value>(x.v);
-  auto add = v ? v.getDefiningOp<arith::AddIOp>() : arith::AddIOp();
-  if (!add) return false;
-  Size left = x, right = x;
-  left.v = OpFoldResult(add.getLhs()), right.v = OpFoldResult(add.getRhs());
-  auto step = [](Size s) { return s.constant().value_or(0) != 0; };
-  return (step(right) && same(left, y)) || (step(left) && same(right, y));
+std::optional<int64_t> difference(Size x, Size y) {
+  auto split = [](Size s) -> std::pair<Size, int64_t> {
+    auto v = dyn_cast<Value>(s.v);
+    auto add = v ? v.getDefiningOp<arith::AddIOp>() : arith::AddIOp();
+    if (!add) return {s, 0};
+    Size left = {s.n, add.getLhs()}, right = {s.n, add.getRhs()};
+    if (auto c = right.constant()) return {left, *c};
+    if (auto c = left.constant()) return {right, *c};
+    return {s, 0};
+  };
+  if (x.constant() && y.constant()) return *x.constant() - *y.constant();
+  auto [p, c] = split(x);
+  auto [q, d] = split(y);
+  if (same(p, q)) return c - d;
+  return std::nullopt;
 }
 
-static void checkCarried(NodeBuilder& n, size_t i, const Tensor& before, const Tensor& after) {
-  if (!after.isTensor() || before.dtype != after.dtype || before.rank() != after.rank())
-    throw LoopShapeError{fmt::format("carried value {} becomes another type", i)};
-  std::vector<Size> s = n.sizes(before), t = n.sizes(after);
-  for (size_t d = 0; d < s.size(); ++d)
-    if ((s[d].constant() && t[d].constant() && *s[d].constant() != *t[d].constant()) ||
-        grows(t[d], s[d]))
-      throw LoopShapeError{fmt::format("carried value {} is {} before a turn and {} after it", i,
-                                       n.typeText(before), n.typeText(after))};
-  for (size_t d = 0; d < s.size(); ++d)
-    requireSize(n, t[d], s[d],
-                fmt::format("carried value {} has another size on dim {} after a turn", i, d));
+static void checkCarried(NodeBuilder& n, ArrayRef<Tensor> before, ArrayRef<Tensor> after) {
+  std::optional<LoopShapeError> changes;
+  bool onlyGrows = true;
+  for (auto [i, pair] : llvm::enumerate(llvm::zip(before, after))) {
+    auto [x, y] = pair;
+    if (!y.isTensor() || x.dtype != y.dtype || x.rank() != y.rank())
+      throw LoopShapeError{fmt::format("carried value {} becomes another type", i)};
+    std::vector<Size> s = n.sizes(x), t = n.sizes(y);
+    for (size_t d = 0; d < s.size(); ++d) {
+      int64_t step = difference(t[d], s[d]).value_or(0);
+      if (step == 0) continue;
+      if (!changes)
+        changes = LoopShapeError{fmt::format("carried value {} is {} before a turn and {} after it",
+                                             i, n.typeText(x), n.typeText(y))};
+      onlyGrows &= step > 0;
+      changes->growth.push_back({i, static_cast<int64_t>(d), step});
+    }
+  }
+  if (changes) {
+    if (!onlyGrows) changes->growth.clear();
+    throw *changes;
+  }
+  for (auto [i, pair] : llvm::enumerate(llvm::zip(before, after))) {
+    std::vector<Size> s = n.sizes(std::get<0>(pair)), t = n.sizes(std::get<1>(pair));
+    for (size_t d = 0; d < s.size(); ++d)
+      requireSize(n, t[d], s[d],
+                  fmt::format("carried value {} has another size on dim {} after a turn", i, d));
+  }
 }
 
 LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> inits,
@@ -238,8 +260,7 @@ LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> 
                 unpacked(scratch.getRegionIterArgs(), inits));
     if (turn.carried.size() != inits.size())
       n.error("the body gives {} carried values; expected {}", turn.carried.size(), inits.size());
-    for (size_t i = 0; i < inits.size(); ++i)
-      checkCarried(n, i, inits[i], turn.carried[i]);
+    checkCarried(n, inits, turn.carried);
   } catch (...) {
     discard(scratch);
     throw;
@@ -355,14 +376,16 @@ LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> 
   LoopResult r;
   r.carried.assign(results.begin(), results.begin() + static_cast<long>(inits.size()));
   r.stacked.assign(results.begin() + static_cast<long>(inits.size()), results.end());
-  if (endless)
+  r.turns = limits.turns;
+  if (endless) {
+    r.turns = n.size(OpFoldResult(loop->getResult(loop->getNumResults() - 2)));
+    if (limits.turns) r.turns = max(min(*r.turns, *limits.turns), n.size(0));
     for (Tensor& t : r.stacked) { // as many rows as there were turns
-      Size turns = n.size(OpFoldResult(loop->getResult(loop->getNumResults() - 2)));
-      turns = max(min(turns, *limits.turns), n.size(0));
       std::vector<Size> starts(t.rank(), n.size(0)), sizes = n.sizes(t);
-      sizes[0] = turns;
+      sizes[0] = *r.turns;
       t = n.slice(t, starts, sizes);
     }
+  }
   return r;
 }
 

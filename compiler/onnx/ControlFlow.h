@@ -35,6 +35,13 @@ private:
 /// What a loop carries has another shape after a turn, or one that is not proven to be the same.
 struct LoopShapeError {
   std::string detail;
+  /// Set when all that changes is that dims of carried values become longer by a constant number of
+  /// elements in each turn.
+  struct Growth {
+    size_t carried;
+    int64_t dim, step;
+  };
+  std::vector<Growth> growth = {};
 };
 
 /// One turn of a loop: the next carried values, rows that are stacked, and (none: always) whether
@@ -44,7 +51,8 @@ struct Turn {
   mlir::Value again; // i1
 };
 struct LoopResult {
-  std::vector<Tensor> carried, stacked; // stacked: one row per turn along a new first dim
+  std::vector<Tensor> carried, stacked;     // stacked: one row per turn along a new first dim
+  std::optional<Size> turns = std::nullopt; // that were made
 };
 struct LoopLimits {
   std::optional<Size> turns; ///< at most; none: no limit
@@ -63,6 +71,8 @@ LoopResult unrollLoop(NodeBuilder& n, int64_t turns, const LoopLimits& limits,
                       llvm::ArrayRef<Tensor> inits,
                       llvm::function_ref<Turn(Size turn, llvm::ArrayRef<Tensor> carried)> body);
 
+/// x - y where it is a constant.
+std::optional<int64_t> difference(Size x, Size y);
 /// A list of values for scf results or arguments: each tensor is followed by its dynamic sizes.
 llvm::SmallVector<mlir::Value> withSizes(mlir::OpBuilder& b, llvm::ArrayRef<Tensor> tensors);
 /// `value` with the given, more dynamic type.

@@ -75,24 +75,53 @@ std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
   return OpFoldResult(atStartOf[v]);
 }
 
-/// A size that is not known when a run begins, but has a bound that is: that of the larger branch,
-/// and what is computed from it. All operands of arithmetic on sizes count elements: none is
-/// negative but where a constant says so.
+/// The same number before `loop`, which holds `size` or what uses it.
+std::optional<OpFoldResult> Places::before(OpFoldResult size, Operation* loop) {
+  auto v = dyn_cast<Value>(size);
+  if (!v || !loop->isAncestor(v.getParentBlock()->getParentOp())) return size;
+  Operation* op = v.getDefiningOp();
+  if (!op || op->getNumRegions() || !isPure(op)) return std::nullopt;
+  IRMapping map;
+  for (Value operand : op->getOperands()) {
+    if (!operand.getType().isIntOrIndexOrFloat()) return std::nullopt;
+    auto known = before(operand, loop);
+    if (!known) return std::nullopt;
+    map.map(operand, cast<Value>(*known));
+  }
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop);
+  return OpFoldResult(b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber()));
+}
+
 std::optional<OpFoldResult> Places::boundAtStart(OpFoldResult size) {
-  if (auto known = atStart(size)) return known;
+  return bound(size, nullptr, boundOf);
+}
+
+/// A size that is not known at a point, but has a bound that is: that of the larger branch, and
+/// what is computed from it. All operands of arithmetic on sizes count elements: none is negative
+/// but where a constant says so. The point is before `loop`; without one, the start.
+std::optional<OpFoldResult> Places::bound(OpFoldResult size, Operation* loop,
+                                          DenseMap<Value, OpFoldResult>& boundOf) {
+  auto knownAt = [&](OpFoldResult s) { return loop ? before(s, loop) : atStart(s); };
+  if (auto known = knownAt(size)) return known;
   Value v = cast<Value>(size);
   if (auto it = boundOf.find(v); it != boundOf.end()) return it->second;
   Operation* op = v.getDefiningOp();
-  if (!op) return std::nullopt;
-  Location loc = op->getLoc();
+  auto boundAt = [&](OpFoldResult s) { return bound(s, loop, boundOf); };
   auto at = [&](auto make) -> std::optional<OpFoldResult> {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(start);
+    b.setInsertionPoint(loop ? loop : start);
     return make();
   };
+  if (!op) { // the number of a turn is less than that of all turns
+    auto turns = dyn_cast<scf::ForOp>(v.getParentBlock()->getParentOp());
+    if (!turns || v != turns.getInductionVar()) return std::nullopt;
+    return boundAt(turns.getUpperBound());
+  }
+  Location loc = op->getLoc();
   std::optional<OpFoldResult> bound;
   auto larger = [&](Value x, Value y) -> std::optional<OpFoldResult> {
-    auto p = boundAtStart(x), q = boundAtStart(y);
+    auto p = boundAt(x), q = boundAt(y);
     if (!p || !q) return std::nullopt;
     return at([&] { return maxSizes(b, loc, *p, *q); });
   };
@@ -104,21 +133,21 @@ std::optional<OpFoldResult> Places::boundAtStart(OpFoldResult size) {
   } else if (auto select = dyn_cast<arith::SelectOp>(op)) {
     bound = larger(select.getTrueValue(), select.getFalseValue());
   } else if (isa<arith::AddIOp, arith::MulIOp>(op)) {
-    auto p = boundAtStart(op->getOperand(0)), q = boundAtStart(op->getOperand(1));
+    auto p = boundAt(op->getOperand(0)), q = boundAt(op->getOperand(1));
     if (p && q)
       bound = at([&] {
         return isa<arith::AddIOp>(op) ? addSizes(b, loc, *p, *q) : mulSizes(b, loc, *p, *q);
       });
   } else if (isa<arith::MinUIOp, arith::MinSIOp>(op)) {
-    bound = boundAtStart(op->getOperand(0));
-    if (!bound) bound = boundAtStart(op->getOperand(1));
+    bound = boundAt(op->getOperand(0));
+    if (!bound) bound = boundAt(op->getOperand(1));
   } else if (isa<arith::SubIOp>(op)) {
     auto c = constantSize(OpFoldResult(op->getOperand(1)));
-    auto p = boundAtStart(op->getOperand(0));
+    auto p = boundAt(op->getOperand(0));
     if (p && (!c || *c >= 0)) bound = p;
   } else if (isa<arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp, arith::CeilDivSIOp,
                  arith::FloorDivSIOp>(op)) {
-    auto p = boundAtStart(op->getOperand(0)), q = atStart(op->getOperand(1));
+    auto p = boundAt(op->getOperand(0)), q = knownAt(op->getOperand(1));
     if (p && q && indexRange(*q).first >= 1)
       bound = at([&] { return ceilDivSizes(b, loc, *p, *q); });
   } else if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op)) {
@@ -126,7 +155,7 @@ std::optional<OpFoldResult> Places::boundAtStart(OpFoldResult size) {
     if (in.getType().isIndex() || op->getResult(0).getType().isIndex()) {
       // sizes that went through i64, as shape arithmetic does
       Operation* inner = in.getDefiningOp();
-      if (isa_and_nonnull<arith::IndexCastOp>(inner)) bound = boundAtStart(inner->getOperand(0));
+      if (isa_and_nonnull<arith::IndexCastOp>(inner)) bound = boundAt(inner->getOperand(0));
     }
   }
   if (bound) boundOf[v] = *bound;
@@ -328,11 +357,29 @@ bool Places::setSizes(PlannedBuffer& buffer, ArrayRef<OpFoldResult> sizes, Opera
       if (!growsArena || !at) return false;
       buffer.sizes.assign(sizes.begin(), sizes.end());
       buffer.madeLate = at;
+      boundBeforeLoop(buffer);
       return true;
     }
     buffer.sizes.push_back(*known);
   }
   return true;
+}
+
+/// In a loop: sizes that hold for all turns, where they have such bounds, so that a run asks once.
+void Places::boundBeforeLoop(PlannedBuffer& buffer) {
+  Operation* loop = nullptr; // the outermost
+  for (Operation* p = buffer.madeLate->getParentOp(); p && !isa<func::FuncOp>(p);
+       p = p->getParentOp())
+    if (isa<scf::ForOp, scf::WhileOp>(p)) loop = p;
+  if (!loop) return;
+  DenseMap<Value, OpFoldResult> boundOf;
+  Sizes sizes;
+  for (OpFoldResult s : buffer.sizes) {
+    auto known = bound(s, loop, boundOf);
+    if (!known) return;
+    sizes.push_back(*known);
+  }
+  buffer.sizes = sizes;
 }
 
 FailureOr<unsigned> Places::newBuffer(Value tensor, StringRef segment, int64_t number,

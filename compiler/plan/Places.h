@@ -86,12 +86,16 @@ private:
   mlir::LogicalResult placeBranchResult(mlir::scf::IfOp branch, unsigned i);
   mlir::FailureOr<unsigned> newBuffer(mlir::Value tensor, llvm::StringRef segment, int64_t number,
                                       mlir::Operation* at = nullptr);
-  bool setSizes(PlannedBuffer& buffer, mlir::ArrayRef<mlir::OpFoldResult> sizes,
+  bool setSizes(PlannedBuffer& buffer, llvm::ArrayRef<mlir::OpFoldResult> sizes,
                 mlir::Operation* at);
   bool isContiguous(const PlannedPlace& place, llvm::ArrayRef<mlir::OpFoldResult> sizes);
   std::optional<Sizes> stridesThrough(ReshapeOp reshape, const PlannedPlace& place);
   Sizes contiguousStrides(llvm::ArrayRef<mlir::OpFoldResult> sizes);
   void number();
+  std::optional<mlir::OpFoldResult> before(mlir::OpFoldResult size, mlir::Operation* loop);
+  std::optional<mlir::OpFoldResult> bound(mlir::OpFoldResult size, mlir::Operation* loop,
+                                          llvm::DenseMap<mlir::Value, mlir::OpFoldResult>& boundOf);
+  void boundBeforeLoop(PlannedBuffer& buffer);
   mlir::LogicalResult planWorkspaces();
   void extend(mlir::Value tensor);
   void writeInPlace(); // InPlace.cpp

@@ -3,6 +3,7 @@
 // that grow) is written turn by turn when the number of turns is known.
 #include "compiler/onnx/ControlFlow.h"
 #include "compiler/onnx/families/Common.h"
+#include "compiler/onnx/families/GrowingLoop.h"
 
 using namespace mlir;
 
@@ -35,6 +36,9 @@ static int64_t nodesOf(const Graph& graph) {
   return std::max<int64_t>(count, 1);
 }
 
+/// Turns of a loop whose values grow that are always written out: sizes are constants then.
+constexpr int64_t fewTurns = 16;
+
 /// A loop, or its turns one after the other.
 static LoopResult loopOrTurns(NodeBuilder& n, const Graph& graph, const LoopLimits& limits,
                               ArrayRef<Tensor> inits,
@@ -43,6 +47,13 @@ static LoopResult loopOrTurns(NodeBuilder& n, const Graph& graph, const LoopLimi
     return buildLoop(n, limits, inits, body);
   } catch (LoopShapeError& e) {
     auto turns = limits.turns ? limits.turns->constant() : std::nullopt;
+    if (!e.growth.empty() && limits.turns && turns.value_or(INT64_MAX) > fewTurns) {
+      try {
+        return buildGrowingLoop(n, limits, inits, e.growth, body);
+      } catch (LoopShapeError& other) {
+        e.detail = other.detail;
+      }
+    }
     if (!turns)
       n.fail(e.detail + ", and the number of turns is not known while compiling",
              {{true, "make the trip count a constant, or fix the sizes it is computed from with "

@@ -82,6 +82,37 @@ def reshaped_output():
     return m, [([np.array(n, np.int64), np.array([k], np.int64)], [softmax(n).astype(np.float32).reshape(k, -1)]) for n, k in ((6, 2), (6, 3))]
 
 
+def decoder(early):
+    """A loop that collects what it makes, and looks at all of it in each turn; with `early` it may end before its limit."""
+    rows = [helper.make_node("Concat", ["seen", "row"], ["more"], axis=1, name="collect"),
+            helper.make_node("Softmax", ["more"], ["s"], axis=1, name="weigh"),
+            helper.make_node("Mul", ["s", "more"], ["sm"]), helper.make_node("ReduceSum", ["sm", "one1"], ["next"], keepdims=1),
+            helper.make_node("Add", ["i", "ten"], ["token"]), helper.make_node("Unsqueeze", ["token", "zero1"], ["token1"]),
+            helper.make_node("Concat", ["token1", "tokens"], ["longer"], axis=0, name="put_before"),
+            helper.make_node("Add", ["next", "step"], ["nrow"]),
+            helper.make_node("Less", ["i", "last"], ["go"]) if early else helper.make_node("Identity", ["again"], ["go"])]
+    body = helper.make_graph(rows, "body", [scalar("i"), scalar("again", TensorProto.BOOL), f32("seen", 1, None, 2), f32("row", 1, 1, 2),
+                                            helper.make_tensor_value_info("tokens", TensorProto.INT64, [None])],
+                             [scalar("go", TensorProto.BOOL), f32("more", 1, None, 2), f32("nrow", 1, 1, 2),
+                              helper.make_tensor_value_info("longer", TensorProto.INT64, [None])])
+    nodes = [helper.make_node("Loop", ["count", "", "none", "x", "tokens0"], ["y", "end", "t"], name="loop", body=body)]
+    weights = [numpy_helper.from_array(np.zeros((1, 0, 2), np.float32), "none"), ints("tokens0", [7]), ints("one1", [1]), ints("zero1", [0]),
+               ints("ten", 10), numpy_helper.from_array(np.array(0.5, np.float32), "step")]
+    m = model(nodes, [scalar("count"), f32("x", 1, 1, 2), scalar("last")],
+              [f32("y", 1, None, 2), f32("end", 1, 1, 2), helper.make_tensor_value_info("t", TensorProto.INT64, [None])], weights)
+
+    def answer(count, x, last):
+        seen, row, tokens = np.zeros((1, 0, 2)), x.astype(np.float64), [7]
+        for i in range(min(count, last + 1) if early else count):
+            seen = np.concatenate([seen, row], 1)
+            e = np.exp(seen - seen.max(1, keepdims=True))
+            row = (e / e.sum(1, keepdims=True) * seen).sum(1, keepdims=True) + 0.5
+            tokens = [i + 10] + tokens
+        return [seen.astype(np.float32), row.astype(np.float32), np.array(tokens, np.int64)]
+    x = np.array([[[1, -2]]], np.float32)
+    return m, [([np.array(c, np.int64), x, np.array(k, np.int64)], answer(c, x, k)) for c, k in ((6, 3), (0, 1), (40, 100))]
+
+
 def gather(op, index, axis_size=5, **attributes):
     data = f32("x", *([axis_size] * (2 if op == "GatherND" else 1)))
     index = np.array(index, np.int64)
@@ -102,6 +133,8 @@ def main(out):
     out = pathlib.Path(out)
     for f in (two_steps, turns, reshaped_output):
         case(out / f.__name__, *f())
+    case(out / "decoder", *decoder(False))
+    case(out / "early", *decoder(True))
     wrong = {"too_large": two_steps()[0], "negative": reshaped_output()[0]}
     case(out / "wrong" / "too_large", wrong["too_large"], [([np.array(1 << 61, np.int64)], [])], {"error": "run"})
     case(out / "wrong" / "negative", wrong["negative"], [([np.array(6, np.int64), np.array([-3], np.int64)], [])], {"error": "run"})
