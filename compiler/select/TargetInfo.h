@@ -32,6 +32,9 @@ struct BundleRequest {
 
 class TargetInfo;
 
+/// What a bundle is built into when this machine runs it (`ortc run`, `ortc verify`).
+enum class Runner : uint8_t { None, CxxLibrary, CudaLibrary, WebModule, FirmwareImage };
+
 /// A model as it is written for one target: all kernels chosen, planned and written.
 struct TargetProgram {
   TargetProgram(const TargetInfo* target, mlir::OwningOpRef<mlir::ModuleOp> module)
@@ -69,6 +72,7 @@ public:
   /// The host waits for a kernel where the model's data must be checked (indices in range): true
   /// where that costs next to nothing. Elsewhere what reads out of range gets the nearest element.
   virtual bool checksData() const { return true; }
+  virtual Runner runner() const { return Runner::CxxLibrary; }
   /// What --weights may say, where the target gives a choice.
   virtual std::vector<std::string> weightsForms() const { return {"embed", "file", "array"}; }
   virtual int64_t alignment() const { return 64; } // of buffers in the arena

@@ -275,6 +275,7 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake DESTINATION ${{CMAKE
 class CudaTarget final : public TargetInfo {
 public:
   std::string name() const override { return "cuda"; }
+  Runner runner() const override { return Runner::CudaLibrary; }
   int64_t alignment() const override { return 256; }
   bool prefersChannelsLast() const override { return true; }
 
