@@ -459,3 +459,27 @@ for v in [9, 11, 16, 19, 21, 23, 24, 25]:
 
 # the published test values of the hash
 ms("MurmurHash3", [np.array(["hello", ""], object)], [np.array([0x248BFA47, 0], np.uint32)], seed=0)
+
+
+def by_bytes(v, w, s, z):
+    """v quantised as it is, times weights with a scale for each column."""
+    low, high = min(v.min(), F(0)), max(v.max(), F(0))
+    step = F((high - low) / F(255)) or F(1)
+    at = np.rint(-low / step)
+    return (np.clip(np.rint(v / step) + at, 0, 255) - at) @ (w.astype(F) - z) * (step * s)
+
+
+inputs_of, state = np.array([[[1, -0.5]], [[0.25, 2]]], F), np.array([[0.5, -0.25]], F)
+w8, r8 = (np.arange(-8, 8, dtype=np.int8).reshape(2, 8) * np.int8(k) for k in (5, -3))
+w_scale, r_scale, w_zero = np.linspace(0.01, 0.02, 8, dtype=F), np.linspace(0.03, 0.01, 8, dtype=F), np.int8(3)
+b8 = grid(16) * F(0.125)
+h, cell, rows = state, state * F(2), []
+projected = by_bytes(inputs_of, w8, w_scale, w_zero) + b8[:8] + b8[8:]
+for t in range(2):
+    i, o, f, g = np.split(projected[t] + by_bytes(h, r8, r_scale, 0), 4, 1)
+    cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+    h = sigmoid(o) * np.tanh(cell)
+    rows.append(h)
+ms("DynamicQuantizeLSTM", [inputs_of, Constant(w8[None]), Constant(r8[None]), b8[None], None, state[None], state[None] * F(2), None, w_scale[None],
+                           np.full((1, 8), w_zero, np.int8), r_scale[None], np.zeros((1, 8), np.int8)],
+   [np.array(rows, F)[:, None], h[None].astype(F), cell[None].astype(F)], hidden_size=2)
