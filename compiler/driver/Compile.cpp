@@ -57,9 +57,11 @@ int emitIr(const GlobalOptions& global, const Options& o, const PipelineOptions&
 
 /// The limits of a board hold for what its own compiler and linker make of the bundle: code, state
 /// and stack are only known then.
-bool fitsBoard(const Options& o, const Bundle& bundle, const ProgramFacts& facts,
-               std::optional<FirmwareSize>& size, Diagnostics& diagnostics) {
-  if (!isFirmware(o.compile.target) || (o.compile.maxRam.empty() && o.compile.maxFlash.empty()))
+bool fitsBoard(const Options& o, const TargetInfo& target, const Bundle& bundle,
+               const ProgramFacts& facts, std::optional<FirmwareSize>& size,
+               Diagnostics& diagnostics) {
+  if (target.runner() != Runner::FirmwareImage ||
+      (o.compile.maxRam.empty() && o.compile.maxFlash.empty()))
     return true;
   WorkFolder work;
   std::string log;
@@ -112,8 +114,8 @@ int compile(const GlobalOptions& global, Options& o) {
       o.destination,
       [&](const std::string& folder) {
         emitted = emitBundle(o.compile, pipeline, *target, {o.model, "", folder}, diagnostics);
-        return emitted && fitsBoard(o, {emitted->name, folder, o.model}, emitted->facts, firmware,
-                                    diagnostics);
+        return emitted && fitsBoard(o, *target, {emitted->name, folder, o.model}, emitted->facts,
+                                    firmware, diagnostics);
       },
       files, diagnostics);
   llvm::json::Object json;

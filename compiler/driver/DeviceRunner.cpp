@@ -10,7 +10,8 @@ namespace ortc::driver {
 std::unique_ptr<DeviceRunner> createDeviceRunner(const CompileOptions& options,
                                                  const std::string& workFolder, int threads) {
   const std::string& target = options.target;
-  if (target == "cuda") return makeCudaRunner(options, workFolder, threads);
+  const Runner runner = targetOf(options)->runner();
+  if (runner == Runner::CudaLibrary) return makeCudaRunner(options, workFolder, threads);
   if (options.emulate)
     throw UsageError{fmt::format("--emulate has no effect on target '{}', which runs on this "
                                  "machine or in a simulator anyway",
@@ -20,10 +21,12 @@ std::unique_ptr<DeviceRunner> createDeviceRunner(const CompileOptions& options,
     throw UsageError{
         fmt::format("--sanitize has no effect on target '{}': it belongs to --emulate", target),
         ""};
-  if (target == "cpu" || target == "null" || target == "vulkan")
-    return makeCxxRunner(options, workFolder, threads);
-  if (target == "webgpu") return makeWebGpuRunner(options, workFolder);
-  if (isFirmware(target)) return makeFirmwareRunner(options, workFolder);
+  switch (runner) {
+  case Runner::CxxLibrary: return makeCxxRunner(options, workFolder, threads);
+  case Runner::WebModule: return makeWebGpuRunner(options, workFolder);
+  case Runner::FirmwareImage: return makeFirmwareRunner(options, workFolder);
+  default: break;
+  }
   throw MissingTool{
       fmt::format("bundles of target '{}' cannot be run by this build of ortc", target),
       "`ortc compile` writes them"};

@@ -197,10 +197,6 @@ private:
 
 } // namespace
 
-bool isFirmware(const std::string& target) {
-  return target.rfind("cortex-m", 0) == 0 || target == "rv32";
-}
-
 std::unique_ptr<DeviceRunner> makeFirmwareRunner(const CompileOptions& options,
                                                  const std::string& workFolder) {
   return std::make_unique<FirmwareRunner>(options, workFolder);

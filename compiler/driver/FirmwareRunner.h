@@ -6,7 +6,6 @@
 
 namespace ortc::driver {
 
-bool isFirmware(const std::string& target);
 std::unique_ptr<DeviceRunner> makeFirmwareRunner(const CompileOptions& options,
                                                  const std::string& workFolder);
 

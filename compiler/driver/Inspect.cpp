@@ -230,7 +230,10 @@ int inspect(const GlobalOptions& global, const std::string& path, const CompileO
                humanCount(work.multiplyAdds),
                work.freeSizesAreOne ? " (free sizes taken as 1)" : "");
   else
-    fmt::print("  work    not known: {}\n", escapeControls(work.why));
+    fmt::print("  work    not known{}: {}\n",
+               work.freeSizesAreOne ? " with free sizes taken as 1; give them with --shape or --dim"
+                                    : "",
+               escapeControls(work.why));
   fmt::print("  {} nodes", counts.nodes);
   if (!model.functions.empty()) fmt::print(", {} functions", model.functions.size());
   fmt::print("\n");

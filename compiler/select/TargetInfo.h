@@ -32,6 +32,9 @@ struct BundleRequest {
 
 class TargetInfo;
 
+/// What a bundle is built into when this machine runs it (`ortc run`, `ortc verify`).
+enum class Runner : uint8_t { None, CxxLibrary, CudaLibrary, WebModule, FirmwareImage };
+
 /// A model as it is written for one target: all kernels chosen, planned and written.
 struct TargetProgram {
   TargetProgram(const TargetInfo* target, mlir::OwningOpRef<mlir::ModuleOp> module)
@@ -72,6 +75,7 @@ public:
   /// A run may find that it needs more memory than its dims say, and ask for it (NEED_RESERVE):
   /// sizes may depend on data without a bound.
   virtual bool growsArena() const { return false; }
+  virtual Runner runner() const { return Runner::CxxLibrary; }
   /// What --weights may say, where the target gives a choice.
   virtual std::vector<std::string> weightsForms() const { return {"embed", "file", "array"}; }
   virtual int64_t alignment() const { return 64; } // of buffers in the arena

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets/cpu/Conv.h"
-#include "targets/common/catalogue/TemplateCall.h"
+// Convolutions: which of kernels/conv, kernels/depthwise and kernels/winograd fit, and their calls.
 #include "targets/cpu/kernels/conv/conv.h"
+#include "targets/common/catalogue/TemplateCall.h"
+#include "targets/cpu/Families.h"
 #include "targets/cpu/kernels/conv/pack.h"
 #include "targets/cpu/kernels/depthwise/pack.h"
 #include "targets/cpu/kernels/gemm/pack.h"
@@ -131,10 +132,8 @@ void winogradCandidates(Conv& c, const Processor& p, const std::string& isa,
   }
 }
 
-} // namespace
-
-void convCandidates(KernelOp kernel, const Processor& processor, bool winograd,
-                    std::vector<Candidate>& rows) {
+void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>& rows) {
+  const Processor& processor = machine.processor;
   auto c = convOf(kernel);
   if (!c) return;
   Builder b(kernel.getContext());
@@ -169,7 +168,7 @@ void convCandidates(KernelOp kernel, const Processor& processor, bool winograd,
     }
     return;
   }
-  if (winograd) winogradCandidates(*c, processor, isa, rows);
+  if (!machine.strict) winogradCandidates(*c, processor, isa, rows);
   Tile t = chooseTile(processor, c->OC);
   // M = all output pixels, when that is known, decides which heights of tile are needed.
   bool fixed = true;
@@ -189,7 +188,7 @@ void convCandidates(KernelOp kernel, const Processor& processor, bool winograd,
                                        b.getNamedAttr("rows", b.getStringAttr(rowKind))})});
 }
 
-std::optional<OpFoldResult> convWorkspace(KernelOp kernel, OpBuilder& b) {
+std::optional<OpFoldResult> workspace(KernelOp kernel, OpBuilder& b) {
   auto c = convOf(kernel);
   auto parameters = kernel.getChoiceAttr().getAs<DictionaryAttr>("parameters");
   if (c->depthwise) {
@@ -208,7 +207,7 @@ std::optional<OpFoldResult> convWorkspace(KernelOp kernel, OpBuilder& b) {
       4 * ortc_rt::convWorkspaceFloats(args, static_cast<int>(number(parameters, "MR")))));
 }
 
-FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf strides) {
+FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strides) {
   auto c = convOf(kernel);
   auto parameters = kernel.getChoiceAttr().getAs<DictionaryAttr>("parameters");
   OpBuilder ob(kernel);
@@ -297,4 +296,11 @@ FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf s
   return writer.finish();
 }
 
+[[maybe_unused]] const bool registered =
+    Families::add({.kernels = {"conv_", "depthwise_", "winograd"},
+                   .candidates = candidates,
+                   .write = write,
+                   .workspace = workspace});
+
+} // namespace
 } // namespace ortc::cpu

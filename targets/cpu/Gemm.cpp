@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets/cpu/Gemm.h"
+// Contractions as matrix products: which of kernels/gemm and kernels/onednn fit, and their calls.
 #include "targets/common/catalogue/Contraction.h"
 #include "targets/common/catalogue/TemplateCall.h"
+#include "targets/cpu/Families.h"
 #include "targets/cpu/kernels/gemm/pack.h"
 #include "targets/cpu/kernels/gemm/unpacked.h"
 
@@ -137,15 +138,13 @@ StringRef formOf(KernelOp kernel) {
       .getValue();
 }
 
-} // namespace
-
-void gemmCandidates(KernelOp kernel, const Processor& processor, bool oneDnn,
-                    std::vector<Candidate>& rows) {
+void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>& rows) {
+  const Processor& processor = machine.processor;
   auto op = dyn_cast_or_null<ContractOp>(heavyOp(kernel));
   if (!op || !columnsComeLast(op)) return;
   bool hasEpilogue = kernel.yielded()[0] != op.getResult();
   if (hasEpilogue && !batchComesFirst(op)) return;
-  if (oneDnn && !readsComputed(kernel, op)) oneDnnCandidate(op, processor, rows);
+  if (machine.oneDnn && !readsComputed(kernel, op)) oneDnnCandidate(op, processor, rows);
   OpBuilder b(kernel);
   // A constant that is repeated over a batch axis of its own would be packed per batch; leave that
   // to the unpacked form, which reads it where it lies.
@@ -197,7 +196,7 @@ void gemmCandidates(KernelOp kernel, const Processor& processor, bool oneDnn,
                   micros, ab.getDictionaryAttr(parameters)});
 }
 
-std::optional<OpFoldResult> gemmWorkspace(KernelOp kernel, OpBuilder& b) {
+std::optional<OpFoldResult> workspace(KernelOp kernel, OpBuilder& b) {
   auto parameters = kernel.getChoiceAttr().getAs<DictionaryAttr>("parameters");
   if (formOf(kernel) != "unpacked") return std::nullopt;
   auto op = cast<ContractOp>(heavyOp(kernel));
@@ -210,7 +209,7 @@ std::optional<OpFoldResult> gemmWorkspace(KernelOp kernel, OpBuilder& b) {
                   b.getIndexAttr(4 * ortc_rt::unpackedWorkspaceFloats(1, NR)));
 }
 
-FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf strides) {
+FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strides) {
   auto op = cast<ContractOp>(heavyOp(kernel));
   auto parameters = kernel.getChoiceAttr().getAs<DictionaryAttr>("parameters");
   const StringRef form = formOf(kernel);
@@ -316,4 +315,12 @@ FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf s
   return writer.finish();
 }
 
+[[maybe_unused]] const bool registered = Families::add(
+    {.kernels = {"gemm_", "onednn_gemm_"},
+     .candidates = candidates,
+     .write = write,
+     .workspace = workspace,
+     .headers = {{"gemm_small_f32", "gemm/small.h"}, {"gemm_unpacked_f32", "gemm/unpacked.h"}}});
+
+} // namespace
 } // namespace ortc::cpu

@@ -2,9 +2,7 @@
 // Servers, desktops and phones: C++ with vectors and threads. Processors are named by --mcpu; the
 // code is the same for all of them but for the width of vectors and the tiles that are chosen.
 #include "targets/common/cxx/CxxBundle.h"
-#include "targets/cpu/Conv.h"
-#include "targets/cpu/Gemm.h"
-#include "targets/cpu/Processor.h"
+#include "targets/cpu/Families.h"
 #include "targets/cpu/Schedules.h"
 
 namespace ortc {
@@ -15,7 +13,7 @@ using namespace cpu;
 class CpuTarget final : public TargetInfo {
 public:
   CpuTarget() : CpuTarget(*findProcessor("x86-64-v3")) {}
-  explicit CpuTarget(const Processor& processor) : processor(processor) {}
+  explicit CpuTarget(const Processor& processor) : machine{processor} {}
   std::string name() const override { return "cpu"; }
   bool hasHostSteps() const override { return true; }
   bool growsArena() const override { return true; }
@@ -44,7 +42,7 @@ public:
       return a.features.size() != b.features.size() ? a.features.size() > b.features.size()
                                                     : a.features < b.features;
     });
-    if (processors.size() == 1) processor = processors[0];
+    if (processors.size() == 1) machine.processor = processors[0];
     levelTargets.clear();
     if (processors.size() > 1)
       for (const Processor& p : processors)
@@ -57,16 +55,16 @@ public:
         error = fmt::format("library '{}' is not known; expected onednn", name);
         return false;
       }
-      oneDnn = true;
+      machine.oneDnn = true;
       for (auto& level : levelTargets)
-        level->oneDnn = true;
+        level->machine.oneDnn = true;
     }
     return true;
   }
   bool setStrict(bool on) override {
-    strict = on;
+    machine.strict = on;
     for (auto& level : levelTargets)
-      level->strict = on;
+      level->machine.strict = on;
     return true;
   }
   std::vector<const TargetInfo*> levels() const override {
@@ -75,36 +73,31 @@ public:
       r.push_back(level.get());
     return r;
   }
-  std::string levelName() const override { return processor.name; }
+  std::string levelName() const override { return machine.processor.name; }
   bool prefersChannelsLast() const override { return true; }
 
   std::vector<Candidate> candidates(KernelOp kernel) const override {
-    std::vector<Candidate> rows;
-    gemmCandidates(kernel, processor, oneDnn, rows);
-    convCandidates(kernel, processor, !strict, rows);
-    return rows;
+    return Families::candidates(kernel, machine);
   }
-  double loopsCost(KernelOp kernel) const override { return cpu::loopsCost(kernel, processor); }
-  Schedule schedule(KernelOp kernel) const override { return cpu::schedule(kernel, processor); }
+  double loopsCost(KernelOp kernel) const override {
+    return cpu::loopsCost(kernel, machine.processor);
+  }
+  Schedule schedule(KernelOp kernel) const override {
+    return cpu::schedule(kernel, machine.processor);
+  }
   std::optional<mlir::OpFoldResult> workspace(KernelOp kernel, mlir::OpBuilder& b) const override {
-    llvm::StringRef choice = chosen(kernel);
-    if (isGemm(choice)) return gemmWorkspace(kernel, b);
-    if (isConv(choice)) return convWorkspace(kernel, b);
-    return std::nullopt;
+    return Families::workspace(kernel, b);
   }
   mlir::FailureOr<LoweredKernel> writeChoice(KernelOp kernel, mlir::ModuleOp module,
                                              StridesOf strides, Weights&) const override {
-    llvm::StringRef choice = chosen(kernel);
-    if (isGemm(choice)) return writeGemm(kernel, module, strides);
-    if (isConv(choice)) return writeConv(kernel, module, strides);
-    return LoweredKernel();
+    return Families::write(kernel, module, strides);
   }
 
   bool emit(mlir::ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {
     CxxBundleOptions options = bundleOptions({program});
-    options.compileOptions.insert(options.compileOptions.begin(), processor.flags.begin(),
-                                  processor.flags.end());
+    options.compileOptions.insert(options.compileOptions.begin(), machine.processor.flags.begin(),
+                                  machine.processor.flags.end());
     return writeCxxBundle(program, facts, request, *this, options, diagnostics);
   }
   bool emitLevels(llvm::ArrayRef<TargetProgram> programs, const BundleRequest& request,
@@ -112,7 +105,7 @@ public:
     std::vector<CxxLevel> levels;
     std::vector<mlir::ModuleOp> modules;
     for (auto [target, program] : llvm::zip(levelTargets, programs)) {
-      const Processor& p = target->processor;
+      const Processor& p = target->machine.processor;
       levels.push_back({target.get(), p.flags, p.features, *program.module, &program.facts});
       modules.push_back(*program.module);
     }
@@ -120,11 +113,8 @@ public:
   }
 
 private:
-  Processor processor;
+  Machine machine;
   std::vector<std::unique_ptr<CpuTarget>> levelTargets;
-  bool oneDnn = false; // may be called
-  bool strict =
-      false; // algorithms whose rounding is larger than that of the plain sum are left out
 
   static CxxBundleOptions bundleOptions(llvm::ArrayRef<mlir::ModuleOp> programs) {
     CxxBundleOptions options;
@@ -137,27 +127,9 @@ private:
                               "-fno-exceptions",   "-fno-rtti",       "-fvisibility=hidden",
                               "-Wno-psabi"};
     options.templateHeaders = [](llvm::StringRef callee) -> std::vector<std::string> {
-      if (callee == "gemm_f32") return {"cpu/kernels/gemm/gemm.h"};
-      if (callee == "gemm_small_f32") return {"cpu/kernels/gemm/small.h"};
-      if (callee == "onednn_gemm_f32") return {"cpu/kernels/onednn/onednn.h"};
-      if (callee == "gemm_unpacked_f32") return {"cpu/kernels/gemm/unpacked.h"};
-      if (callee == "conv_f32") return {"cpu/kernels/conv/conv.h"};
-      if (callee == "winograd_f32") return {"cpu/kernels/winograd/winograd.h"};
-      if (callee.starts_with("depthwise")) return {"cpu/kernels/depthwise/depthwise.h"};
-      return {};
+      return {"cpu/" + Families::templateHeader(callee, "h")};
     };
     return options;
-  }
-  static bool isGemm(llvm::StringRef choice) {
-    return choice.starts_with("gemm_") || choice.starts_with("onednn_gemm_");
-  }
-  static bool isConv(llvm::StringRef choice) {
-    return choice.starts_with("conv_") || choice.starts_with("depthwise_") ||
-           choice.starts_with("winograd");
-  }
-  static llvm::StringRef chosen(KernelOp kernel) {
-    auto choice = kernel.getChoiceAttr();
-    return choice ? choice.getAs<mlir::StringAttr>("kernel").getValue() : "";
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/cuda/Conv.h"
 #include "targets/common/catalogue/TemplateCall.h"
+#include "targets/cuda/Families.h"
 #include "targets/cuda/Tiles.h"
 
 using namespace mlir;
@@ -57,9 +58,7 @@ HostTensor packWeights(const Conv& c) {
   return packed;
 }
 
-} // namespace
-
-void convCandidates(KernelOp kernel, const Device& device, std::vector<Candidate>& rows) {
+void candidates(KernelOp kernel, const Device& device, std::vector<Candidate>& rows) {
   auto c = convOf(kernel);
   if (!c || (c->groups > 1 && c->OC == 1 && c->IC == 1)) return; // depthwise: sums of a few taps
   Builder b(kernel.getContext());
@@ -69,14 +68,7 @@ void convCandidates(KernelOp kernel, const Device& device, std::vector<Candidate
                     b.getDictionaryAttr({b.getNamedAttr("tile", b.getStringAttr(tile.name()))})});
 }
 
-std::optional<double> convLoopsMicros(KernelOp kernel, const Device& device) {
-  for (Operation& op : kernel.block())
-    if (auto conv = dyn_cast<ConvOp>(op)) // edges are checked at each product
-      return 3 * loopsMicros(device, sizesOf(conv));
-  return std::nullopt;
-}
-
-FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf strides) {
+FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strides) {
   auto c = convOf(kernel);
   OpBuilder b(kernel);
   Location loc = kernel.getLoc();
@@ -131,6 +123,18 @@ FailureOr<LoweredKernel> writeConv(KernelOp kernel, ModuleOp module, StridesOf s
   LoweredKernel lowered = writer.finish();
   setLaunch(lowered, tile, pixels, b.getIndexAttr(c->OC), {b.getIndexAttr(c->groups)});
   return lowered;
+}
+
+[[maybe_unused]] const bool registered =
+    Families::add({.kernels = {"conv_"}, .candidates = candidates, .write = write});
+
+} // namespace
+
+std::optional<double> convLoopsMicros(KernelOp kernel, const Device& device) {
+  for (Operation& op : kernel.block())
+    if (auto conv = dyn_cast<ConvOp>(op)) // edges are checked at each product
+      return 3 * loopsMicros(device, sizesOf(conv));
+  return std::nullopt;
 }
 
 } // namespace ortc::cuda

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets/cuda/Gemm.h"
+// Contractions as matrix products: which tiles of kernels/gemm fit, and the call of one.
 #include "targets/common/catalogue/Contraction.h"
 #include "targets/common/catalogue/TemplateCall.h"
+#include "targets/cuda/Families.h"
 #include "targets/cuda/Tiles.h"
 
 using namespace mlir;
@@ -44,9 +45,7 @@ std::optional<Product> productOf(ContractOp op, OpBuilder& b, ArrayRef<OpFoldRes
   return p;
 }
 
-} // namespace
-
-void gemmCandidates(KernelOp kernel, const Device& device, std::vector<Candidate>& rows) {
+void candidates(KernelOp kernel, const Device& device, std::vector<Candidate>& rows) {
   auto op = dyn_cast_or_null<ContractOp>(heavyOp(kernel));
   if (!op || !columnsComeLast(op)) return;
   bool hasEpilogue = kernel.yielded()[0] != op.getResult();
@@ -60,7 +59,7 @@ void gemmCandidates(KernelOp kernel, const Device& device, std::vector<Candidate
                     b.getDictionaryAttr({b.getNamedAttr("tile", b.getStringAttr(tile.name()))})});
 }
 
-FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf strides) {
+FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strides) {
   auto op = cast<ContractOp>(heavyOp(kernel));
   OpBuilder b(kernel);
   auto p =
@@ -111,4 +110,8 @@ FailureOr<LoweredKernel> writeGemm(KernelOp kernel, ModuleOp module, StridesOf s
   return lowered;
 }
 
+[[maybe_unused]] const bool registered =
+    Families::add({.kernels = {"gemm_"}, .candidates = candidates, .write = write});
+
+} // namespace
 } // namespace ortc::cuda

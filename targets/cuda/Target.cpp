@@ -5,8 +5,7 @@
 #include "codegen/bundle/Bundle.h"
 #include "codegen/cuda/PrintCuda.h"
 #include "compiler/support/Names.h"
-#include "targets/cuda/Conv.h"
-#include "targets/cuda/Gemm.h"
+#include "targets/cuda/Families.h"
 #include "targets/cuda/Schedules.h"
 
 using namespace mlir;
@@ -16,12 +15,6 @@ namespace {
 
 /// Capabilities that machine code is made for, and the PTX of the last one.
 constexpr int kArchs[] = {75, 80, 90, 100};
-
-/// The header of a catalogue template, below targets/cuda; all stand on kernels/tile/tile.cuh.
-std::string templateHeader(llvm::StringRef callee) {
-  std::string family = callee.split('_').first.str();
-  return fmt::format("kernels/{0}/{0}.cuh", family);
-}
 
 class CudaBundle {
 public:
@@ -45,7 +38,7 @@ public:
         return false;
     std::set<std::string> headers;
     for (const std::string& callee : needs.templates)
-      headers.insert(templateHeader(callee));
+      headers.insert(cuda::Families::templateHeader(callee, "cuh"));
     if (!headers.empty()) headers.insert("kernels/tile/tile.cuh");
     for (const std::string& h : headers)
       if (!writer.copyResource("targets/cuda/" + h, h)) return false;
@@ -73,7 +66,7 @@ private:
     }
     std::string includes;
     for (const std::string& callee : needs.templates)
-      includes += fmt::format("#include \"{}\"\n", templateHeader(callee));
+      includes += fmt::format("#include \"{}\"\n", cuda::Families::templateHeader(callee, "cuh"));
     auto run = module.lookupSymbol<func::FuncOp>("run");
     codegen::cuda::Options options;
     options.contextType = n + "_context";
@@ -275,24 +268,19 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{n}Config.cmake DESTINATION ${{CMAKE
 class CudaTarget final : public TargetInfo {
 public:
   std::string name() const override { return "cuda"; }
+  Runner runner() const override { return Runner::CudaLibrary; }
   int64_t alignment() const override { return 256; }
   bool prefersChannelsLast() const override { return true; }
 
   std::vector<Candidate> candidates(KernelOp kernel) const override {
-    std::vector<Candidate> rows;
-    cuda::gemmCandidates(kernel, device, rows);
-    cuda::convCandidates(kernel, device, rows);
-    return rows;
+    return cuda::Families::candidates(kernel, device);
   }
   double loopsCost(KernelOp kernel) const override { return cuda::loopsCost(kernel, device); }
   bool checksData() const override { return false; } // a round trip to the device each time
   Schedule schedule(KernelOp kernel) const override { return cuda::schedule(kernel); }
   FailureOr<LoweredKernel> writeChoice(KernelOp kernel, ModuleOp module, StridesOf strides,
                                        Weights&) const override {
-    StringRef choice = kernel.getChoiceAttr().getAs<StringAttr>("kernel").getValue();
-    if (choice.starts_with("gemm_")) return cuda::writeGemm(kernel, module, strides);
-    if (choice.starts_with("conv_")) return cuda::writeConv(kernel, module, strides);
-    return LoweredKernel();
+    return cuda::Families::write(kernel, module, strides);
   }
   bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {

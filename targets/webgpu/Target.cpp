@@ -18,6 +18,7 @@ constexpr size_t kBuffersPerKernel = 8; // by the default limits
 class WebGpuTarget final : public TargetInfo {
 public:
   std::string name() const override { return "webgpu"; }
+  Runner runner() const override { return Runner::WebModule; }
   int64_t alignment() const override { return 256; } // of a binding's offset, by the default limits
   unsigned indexBits() const override { return 32; }
   std::vector<std::string> weightsForms() const override { return {}; } // the module fetches them

@@ -459,3 +459,69 @@ for v in [9, 11, 16, 19, 21, 23, 24, 25]:
 
 # the published test values of the hash
 ms("MurmurHash3", [np.array(["hello", ""], object)], [np.array([0x248BFA47, 0], np.uint32)], seed=0)
+
+# ---- com.microsoft: what samples, decodes and measures ----
+square = np.array([[[0, 2, 1], [4, 1, 0], [1, 0, 3]], [[2, 0, 0], [0, 0, 4], [0, -1, 0]]], F)  # both need a swap of rows
+ms("Inverse", [square], [np.linalg.inv(square.astype(np.float64)).astype(F)])
+points, others = grid(3, 4), grid(2, 4) * F(-0.5)
+apart = ((points[:, None] - others) ** 2).sum(-1)
+ms("CDist", [points, others], [apart])
+ms("CDist", [points, others], [np.sqrt(apart)], metric="euclidean")
+image = grid(1, 1, 3, 4)
+ms("GridSample", [image, np.array([[[[-1, -1], [1, 1], [0, 0], [3, 0]]]], F)],
+   [np.array([[[[image[0, 0, 0, 0], image[0, 0, 2, 3], image[0, 0, 1, 1:3].mean(), 0]]]], F)], align_corners=1)
+# a box from the centre of the first row to that of the last, and beyond the right edge; one of one row
+boxes = np.array([[0, 0, 1, 2], [0.25, 0, 0.75, 1]], F)
+ms("CropAndResize", [image, boxes[:1], np.array([0], np.int32), Constant(np.array([2, 3], np.int32))],
+   [np.array([[[[image[0, 0, r, 0], image[0, 0, r, 3], -5] for r in (0, 2)]]], F)], extrapolation_value=-5.0)
+ms("CropAndResize", [image, boxes[1:], np.array([0], np.int32), Constant(np.array([1, 3], np.int32))],
+   [image[:, :, 1:2, [0, 2, 3]]], mode="nearest")
+# the rows of a window end where the mask is 0
+seen = np.array([[1, 1, 1, 0], [1, 0, 1, 0], [1, 1, 1, 1]], np.int32)[None, None]
+lowest = np.finfo(F).min
+ms("MaxpoolWithMask", [image, seen],
+   [np.array([[[[image[0, 0, 1, 0], image[0, 0, 0, 2], image[0, 0, 1, 2]],
+                [image[0, 0, 2, 1], image[0, 0, 2, 2], image[0, 0, 2, 3]]]]], F)], kernel_shape=[2, 2])
+ms("MaxpoolWithMask", [image[0], np.array([[[1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1]]], np.int32)],
+   [np.array([[[image[0, 0, 0, 0], lowest, image[0, 0, 0, 3]], image[0, 0, 1, [0, 2, 3]],
+               [lowest, lowest, image[0, 0, 2, 3]]]], F)], kernel_shape=[2], strides=[2], pads=[1, 1])
+ms("UnfoldTensor", [x], [np.stack([x[:, 0:2], x[:, 1:3]], 1).transpose(0, 1, 3, 2)], dim=1, size=2)
+ms("UnfoldTensor", [np.arange(7, dtype=I)], [np.array([[0, 1, 2], [3, 4, 5]], I)], size=3, step=3)
+words = np.array([[1, 2, 3, 1, 2], [4, 4, 4, 4, 0]], I)
+ms("NGramRepeatBlock", [words, grid(2, 5)],
+   [np.where([[0, 0, 0, 1, 0], [0, 0, 0, 0, 0]], F(-np.inf), grid(2, 5))], ngram_size=3)
+ms("NGramRepeatBlock", [words, grid(2, 5)],
+   [np.where([[0, 1, 1, 1, 0], [1, 0, 0, 0, 1]], F(-np.inf), grid(2, 5))], ngram_size=1)
+ms("DynamicTimeWarping", [np.array([[0, 9, 9, 9], [0, 0, 9, 9], [9, 9, 0, 0]], F)],  # of two equal ways the one from the column before
+   [np.array([[0, 1, 1, 2, 2], [0, 0, 1, 2, 3]], np.int32)])
+ms("DynamicTimeWarping", [np.array([[[1, 1, 1]]], F)], [np.array([[0, 0, 0], [0, 1, 2]], np.int32)])
+ms("GatedAdd", [x, x[::-1], x[..., :1]], [x + x[::-1] * x[..., :1]])
+ms("GemmFastGelu", [a, b, c], [(0.5 * (a @ b + c) * (1 + np.tanh(math.sqrt(2 / math.pi) * ((a @ b + c) + 0.044715 * (a @ b + c) ** 3)))).astype(F)])
+spread_out = np.array([[[1, 0, 2, 0, 3]]], F)  # the input with a zero between its elements, times [1, 2, 1]
+whole = np.array([[[1, 2, 3, 4, 5, 6, 3]]], F)
+ms("ConvTransposeWithDynamicPads", [spread_out[:, :, ::2], np.array([[[1, 2, 1]]], F), np.array([1, 2], I)], [whole[:, :, 1:-2]], strides=[2])
+ms("ConvTransposeWithDynamicPads", [spread_out[:, :, ::2], np.array([[[1, 2, 1]]], F), None, np.array([4], F)], [whole + F(4)], strides=[2])
+
+
+def by_bytes(v, w, s, z):
+    """v quantised as it is, times weights with a scale for each column."""
+    low, high = min(v.min(), F(0)), max(v.max(), F(0))
+    step = F((high - low) / F(255)) or F(1)
+    at = np.rint(-low / step)
+    return (np.clip(np.rint(v / step) + at, 0, 255) - at) @ (w.astype(F) - z) * (step * s)
+
+
+inputs_of, state = np.array([[[1, -0.5]], [[0.25, 2]]], F), np.array([[0.5, -0.25]], F)
+w8, r8 = (np.arange(-8, 8, dtype=np.int8).reshape(2, 8) * np.int8(k) for k in (5, -3))
+w_scale, r_scale, w_zero = np.linspace(0.01, 0.02, 8, dtype=F), np.linspace(0.03, 0.01, 8, dtype=F), np.int8(3)
+b8 = grid(16) * F(0.125)
+h, cell, rows = state, state * F(2), []
+projected = by_bytes(inputs_of, w8, w_scale, w_zero) + b8[:8] + b8[8:]
+for t in range(2):
+    i, o, f, g = np.split(projected[t] + by_bytes(h, r8, r_scale, 0), 4, 1)
+    cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+    h = sigmoid(o) * np.tanh(cell)
+    rows.append(h)
+ms("DynamicQuantizeLSTM", [inputs_of, Constant(w8[None]), Constant(r8[None]), b8[None], None, state[None], state[None] * F(2), None, w_scale[None],
+                           np.full((1, 8), w_zero, np.int8), r_scale[None], np.zeros((1, 8), np.int8)],
+   [np.array(rows, F)[:, None], h[None].astype(F), cell[None].astype(F)], hidden_size=2)

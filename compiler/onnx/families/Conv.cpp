@@ -113,9 +113,9 @@ static Tensor spread(NodeBuilder& n, Tensor x, ArrayRef<int64_t> strides) {
 
 // A convolution with the weights reversed, of the input with stride - 1 zeros between its elements.
 // Where windows do not overlap (stride = kernel, as in decoders) it is one matrix product.
-ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
-  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype})),
-         bias = n.optionalInput(2, "B", oneOf({x.dtype}));
+// `pads` are those of the attribute where nothing is given.
+static void convTranspose(NodeBuilder& n, Tensor x, Tensor w, Tensor bias,
+                          std::optional<std::vector<Size>> given) {
   checkRanks(n, x, w);
   int64_t group = n.intAttr("group", 1);
   if (group < 1) n.error("'group' is {}", group);
@@ -136,8 +136,15 @@ ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
   };
   std::vector<int64_t> strides = list("strides", spatial, 1, 1),
                        dilations = list("dilations", spatial, 1, 1);
-  std::vector<int64_t> more = list("output_padding", spatial, 0, 0),
-                       pads = list("pads", 2 * spatial, 0, 0);
+  std::vector<int64_t> more = list("output_padding", spatial, 0, 0);
+  std::vector<Size> pads;
+  if (given)
+    pads = *given;
+  else
+    for (int64_t p : list("pads", 2 * spatial, 0, 0))
+      pads.push_back(n.size(p));
+  if (pads.size() != 2 * spatial)
+    n.error("there are {} pads; expected {}", pads.size(), 2 * spatial);
   std::string mode = n.stringAttr("auto_pad", "NOTSET");
   bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   std::vector<int64_t> wanted = n.intsAttr("output_shape", std::vector<int64_t>{});
@@ -150,8 +157,8 @@ ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
     int64_t extent = (kernel[i] - 1) * dilations[i] + 1;
     if (wanted.empty() && !same) {
       bool valid = mode == "VALID";
-      padBegin.push_back(n.size(valid ? 0 : pads[i])),
-          padEnd.push_back(n.size(valid ? 0 : pads[spatial + i]));
+      padBegin.push_back(valid ? n.size(0) : pads[i]),
+          padEnd.push_back(valid ? n.size(0) : pads[spatial + i]);
       continue;
     }
     Size full = (in[i + 2] - n.size(1)) * n.size(strides[i]) + n.size(more[i] + extent);
@@ -203,6 +210,26 @@ ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
     y = n.slice(y, cropBegin, sizes);
   }
   n.output(0, withBias(n, y, bias));
+}
+
+ORTC_ONNX_OP("ConvTranspose", since(1, 11, 22)) {
+  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype})),
+         bias = n.optionalInput(2, "B", oneOf({x.dtype}));
+  convTranspose(n, x, w, bias, std::nullopt);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "ConvTransposeWithDynamicPads", since(1)) {
+  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype})),
+         pads = n.optionalInput(2, "Pads", oneOf({DType::I64})),
+         bias = n.optionalInput(3, "B", oneOf({x.dtype}));
+  std::optional<std::vector<Size>> sizes;
+  if (pads) {
+    sizes = n.asSizes(pads, "Pads");
+    for (Size& p : *sizes) {
+      n.requireNonNegative(p, "'Pads' holds a negative number");
+      p = nonNegative(p); // so that the result is no larger than without
+    }
+  }
+  convTranspose(n, x, w, bias, sizes);
 }
 
 } // namespace ortc::opdef

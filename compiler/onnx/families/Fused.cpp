@@ -25,15 +25,23 @@ ORTC_ONNX_OP_IN("com.microsoft", "BiasGelu", since(1)) {
   Tensor a = n.input(0, "A", floating), b = n.input(1, "B", oneOf({a.dtype}));
   n.output(0, throughWide(n, a, [&](Tensor w) { return n.map(sum(n, w, widened(n, b)), gelu); }));
 }
+static Tensor fastGelu(NodeBuilder& n, Tensor x, Tensor bias) {
+  return throughWide(n, x, [&](Tensor w) {
+    if (bias) w = sum(n, w, widened(n, bias));
+    return n.map(w, [](Scalar v) {
+      Scalar inner = v * (v * v * 0.035677408136300125 + 0.7978845608028654);
+      return v * 0.5 * (tanh(inner) + 1.0);
+    });
+  });
+}
 ORTC_ONNX_OP_IN("com.microsoft", "FastGelu", since(1)) {
   Tensor x = n.input(0, "X", floating), bias = n.optionalInput(1, "bias", oneOf({x.dtype}));
-  n.output(0, throughWide(n, x, [&](Tensor w) {
-             if (bias) w = sum(n, w, widened(n, bias));
-             return n.map(w, [](Scalar v) {
-               Scalar inner = v * (v * v * 0.035677408136300125 + 0.7978845608028654);
-               return v * 0.5 * (tanh(inner) + 1.0);
-             });
-           }));
+  n.output(0, fastGelu(n, x, bias));
+}
+ORTC_ONNX_OP_IN("com.microsoft", "GemmFastGelu", since(1)) {
+  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype})),
+         bias = n.optionalInput(2, "bias", oneOf({x.dtype}));
+  n.output(0, fastGelu(n, n.matmul(x, w), bias));
 }
 ORTC_ONNX_OP_IN("com.microsoft", "QuickGelu", since(1)) {
   double alpha = n.floatAttr("alpha", 1.702);
@@ -55,6 +63,22 @@ ORTC_ONNX_OP_IN("com.microsoft", "BiasSplitGelu", since(1)) {
     at.back() = o.back() + n.index(half);
     return n.cast(n.at(all, o) * gelu(n.at(all, at)), x.dtype);
   }));
+}
+
+// x + y * gate, which is one number for each row
+ORTC_ONNX_OP_IN("com.microsoft", "GatedAdd", since(1)) {
+  Tensor x = n.input(0, "X", floating), y = n.input(1, "Y", oneOf({x.dtype})),
+         gate = n.input(2, "gate", oneOf({x.dtype}));
+  if (n.hasInput(3)) n.error("'gate_weight' is not supported");
+  if (gate.rank() != x.rank() || y.rank() != x.rank() || !n.size(gate, x.rank() - 1).is(1))
+    n.error("'X' is {}, 'Y' {} and 'gate' {}; expected equal ranks, and a last size of 1 of 'gate'",
+            n.typeText(x), n.typeText(y), n.typeText(gate));
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    n.requireEqual(n.size(y, d), n.size(x, d), "the sizes of 'X' and 'Y' differ");
+    if (d + 1 < x.rank())
+      n.requireEqual(n.size(gate, d), n.size(x, d), "the rows of 'X' and 'gate' differ");
+  }
+  n.output(0, sum(n, x, n.map(y, gate, [](Scalar v, Scalar g) { return v * g; })));
 }
 
 /// The activation that a fused product names, with its parameters.

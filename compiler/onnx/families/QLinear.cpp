@@ -196,15 +196,20 @@ ORTC_ONNX_OP_IN("com.microsoft", "MatMulIntegerToFloat", since(1)) {
   n.output(0, scaledProduct(n, product(n, a, az, b, bz), aScale, bScale, bias));
 }
 
+Tensor dynamicProduct(NodeBuilder& n, Tensor a, Tensor b, Tensor bScale, Tensor bZero,
+                      Tensor bias) {
+  Dynamic q = dynamicallyQuantised(n, a);
+  return scaledProduct(n, product(n, q.x, q.zero, b, bZero), q.scale, perColumn(n, bScale), bias);
+}
+
 // The left operand is quantised to 8 bits when it is there.
 ORTC_ONNX_OP_IN("com.microsoft", "DynamicQuantizeMatMul", since(1)) {
   Tensor a = n.input(0, "A", oneOf({DType::F32})),
          b = n.input(1, "B", oneOf({DType::I8, DType::U8}));
-  Tensor bScale = perColumn(n, n.input(2, "b_scale", oneOf({DType::F32}))),
+  Tensor bScale = n.input(2, "b_scale", oneOf({DType::F32})),
          bz = n.optionalInput(3, "b_zero_point", oneOf({b.dtype})),
          bias = n.optionalInput(4, "bias", oneOf({DType::F32}));
-  Dynamic q = dynamicallyQuantised(n, a);
-  n.output(0, scaledProduct(n, product(n, q.x, q.zero, b, bz), q.scale, bScale, bias));
+  n.output(0, dynamicProduct(n, a, b, bScale, bz, bias));
 }
 
 } // namespace ortc::opdef

@@ -25,5 +25,8 @@ struct Dynamic {
   Tensor x, scale, zero;
 };
 Dynamic dynamicallyQuantised(NodeBuilder& n, Tensor x);
+/// a b + bias as floats, where `a` is quantised as it is there and b is stored so, with a scale
+/// (and zero point) of its own or of each column. `bZero` and `bias` may be absent.
+Tensor dynamicProduct(NodeBuilder& n, Tensor a, Tensor b, Tensor bScale, Tensor bZero, Tensor bias);
 
 } // namespace ortc::opdef

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU and RNN. What the inputs contribute is one matrix product over all steps; the loop over
-// time carries the hidden state and multiplies only that. A single step needs no loop.
+// LSTM (also on 8-bit weights), GRU and RNN. What the inputs contribute is one matrix product over
+// all steps; the loop over time carries the hidden state and multiplies only that. A single step
+// needs no loop.
 #include "compiler/onnx/ControlFlow.h"
-#include "compiler/onnx/families/Common.h"
+#include "compiler/onnx/families/Quantize.h"
 
 using namespace mlir;
 
@@ -82,11 +83,15 @@ static std::vector<Activation> readActivations(NodeBuilder& n, ArrayRef<StringRe
   return r;
 }
 
-static Recurrent readRecurrent(NodeBuilder& n, int64_t gates, ArrayRef<StringRef> defaults) {
+/// `quantised`: W and R are 8-bit numbers, and stored as what multiplies from the right, [D, I,
+/// gates * H] and [D, H, gates * H].
+static Recurrent readRecurrent(NodeBuilder& n, int64_t gates, ArrayRef<StringRef> defaults,
+                               bool quantised = false) {
   Recurrent c;
   c.x = n.input(0, "X", floating);
-  TypeSet same = oneOf({c.x.dtype});
-  c.w = n.input(1, "W", same), c.r = n.input(2, "R", same), c.bias = n.optionalInput(3, "B", same);
+  TypeSet same = oneOf({c.x.dtype}), weights = quantised ? oneOf({DType::I8, DType::U8}) : same;
+  c.w = n.input(1, "W", weights), c.r = n.input(2, "R", weights),
+  c.bias = n.optionalInput(3, "B", same);
   c.lengths = n.optionalInput(4, "sequence_lens", indexInteger),
   c.initialH = n.optionalInput(5, "initial_h", same);
   if (c.x.rank() != 3 || c.w.rank() != 3 || c.r.rank() != 3)
@@ -96,13 +101,15 @@ static Recurrent readRecurrent(NodeBuilder& n, int64_t gates, ArrayRef<StringRef
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     n.error("'direction' is '{}'", direction);
   c.directions = direction == "bidirectional" ? 2 : 1, c.firstIsReverse = direction == "reverse";
-  Size hidden = n.size(c.r, 2), wide = n.size(c.w, 1), have = n.size(c.w, 0);
+  Size hidden = n.size(c.r, quantised ? 1 : 2), wide = n.size(c.w, quantised ? 2 : 1),
+       have = n.size(c.w, 0);
   if (!hidden.constant()) n.error("the sizes of 'R' must be known while compiling");
   c.hidden = *hidden.constant();
   if (n.intAttr("hidden_size", c.hidden) != c.hidden)
     n.error("'hidden_size' is {}, but 'R' is {}", n.intAttr("hidden_size"), n.typeText(c.r));
   if (!wide.is(gates * c.hidden))
-    n.error("'W' is {}; expected {} rows", n.typeText(c.w), gates * c.hidden);
+    n.error("'W' is {}; expected {} {}", n.typeText(c.w), gates * c.hidden,
+            quantised ? "columns" : "rows");
   if (!have.is(c.directions))
     n.error("'W' is {}, which does not fit direction '{}'", n.typeText(c.w), direction);
   c.layout = n.intAttr("layout", 0), c.clip = n.floatAttr("clip", 0.0);
@@ -238,9 +245,21 @@ static void outputs(NodeBuilder& n, const Recurrent& c, ArrayRef<DirectionResult
   }
 }
 
+/// Multiplies by the weights of a direction, over the last dim: [.., I] or [.., H] to [.., gates *
+/// H].
+using Product = std::function<Tensor(Tensor)>;
+static Product timesInput(NodeBuilder& n, const Recurrent& c, int64_t d) {
+  Tensor w = ofDirection(n, c.w, d);
+  return [&n, w](Tensor x) { return n.contract(x, w, "tbi,gi->tbg"); };
+}
+static Product timesState(NodeBuilder& n, const Recurrent& c, int64_t d) {
+  Tensor r = ofDirection(n, c.r, d);
+  return [&n, r](Tensor h) { return n.contract(h, r, "bh,gh->bg"); };
+}
+
 /// X W' + b for all steps: [T, B, gates * H].
-static Tensor project(NodeBuilder& n, const Recurrent& c, int64_t d, Tensor bias) {
-  Tensor p = n.contract(c.x, ofDirection(n, c.w, d), "tbi,gi->tbg");
+static Tensor project(NodeBuilder& n, const Recurrent& c, const Product& times, Tensor bias) {
+  Tensor p = times(c.x);
   return bias ? sum(n, p, bias) : p;
 }
 static bool isReverse(const Recurrent& c, int64_t d) {
@@ -256,7 +275,7 @@ ORTC_ONNX_OP("RNN", since(1, 7, 14, 22)) {
       Tensor b = ofDirection(n, c.bias, d);
       bias = sum(n, columns(n, b, 0, 1, c.hidden), columns(n, b, 1, 1, c.hidden));
     }
-    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d),
+    results.push_back(run(n, c, project(n, c, timesInput(n, c, d), bias), isReverse(c, d),
                           {stateOf(n, c, c.initialH, d)}, n.wantsOutput(0),
                           [&](Tensor p, ArrayRef<Tensor> s) -> std::vector<Tensor> {
                             Tensor h = n.contract(s[0], R, "bh,gh->bg");
@@ -310,15 +329,17 @@ ORTC_ONNX_OP("GRU", since(1, 3, 7, 14, 22)) {
       return {n.map({columns(n, zr, 0, 1, H), candidate, h}, h.dtype,
                     [](ArrayRef<Scalar> v) { return (1.0 - v[0]) * v[1] + v[0] * v[2]; })};
     };
-    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d),
+    results.push_back(run(n, c, project(n, c, timesInput(n, c, d), bias), isReverse(c, d),
                           {stateOf(n, c, c.initialH, d)}, n.wantsOutput(0), step));
   }
   outputs(n, c, results);
 }
 
 // Gates in the order input (i), output (o), forget (f), cell (c); peepholes in the order i, o, f.
-ORTC_ONNX_OP("LSTM", since(1, 7, 14, 22)) {
-  Recurrent c = readRecurrent(n, 4, {"Sigmoid", "Tanh", "Tanh"});
+static void
+lstm(NodeBuilder& n, const Recurrent& c,
+     llvm::function_ref<Product(NodeBuilder& n, const Recurrent& c, int64_t direction)> byInput,
+     llvm::function_ref<Product(NodeBuilder& n, const Recurrent& c, int64_t direction)> byState) {
   int64_t H = c.hidden;
   Tensor initialC = n.optionalInput(6, "initial_c", oneOf({c.x.dtype})),
          peepholes = n.optionalInput(7, "P", oneOf({c.x.dtype}));
@@ -327,14 +348,14 @@ ORTC_ONNX_OP("LSTM", since(1, 7, 14, 22)) {
   std::vector<DirectionResult> results;
   for (int64_t d = 0; d < c.directions; ++d) {
     const Activation *f = &c.activations[3 * d], *g = f + 1, *h = f + 2;
-    Tensor bias, R = ofDirection(n, c.r, d),
-                 P = peepholes ? ofDirection(n, peepholes, d) : Tensor();
+    Tensor bias, P = peepholes ? ofDirection(n, peepholes, d) : Tensor();
+    Product timesR = byState(n, c, d);
     if (c.bias) {
       Tensor b = ofDirection(n, c.bias, d);
       bias = sum(n, columns(n, b, 0, 4, H), columns(n, b, 4, 4, H));
     }
     auto step = [&](Tensor p, ArrayRef<Tensor> s) -> std::vector<Tensor> {
-      Tensor gates = sum(n, p, n.contract(s[0], R, "bh,gh->bg")), old = s[1];
+      Tensor gates = sum(n, p, timesR(s[0])), old = s[1];
       auto gate = [&](int64_t k) { return columns(n, gates, k, 1, H); };
       std::vector<Tensor> in{gate(0), gate(2), gate(3), old};
       if (P) in.push_back(columns(n, P, 0, 1, H)), in.push_back(columns(n, P, 2, 1, H));
@@ -351,11 +372,31 @@ ORTC_ONNX_OP("LSTM", since(1, 7, 14, 22)) {
       });
       return {hidden, cell};
     };
-    results.push_back(run(n, c, project(n, c, d, bias), isReverse(c, d),
+    results.push_back(run(n, c, project(n, c, byInput(n, c, d), bias), isReverse(c, d),
                           {stateOf(n, c, c.initialH, d), stateOf(n, c, initialC, d)},
                           n.wantsOutput(0), step));
   }
   outputs(n, c, results);
+}
+
+ORTC_ONNX_OP("LSTM", since(1, 7, 14, 22)) {
+  lstm(n, readRecurrent(n, 4, {"Sigmoid", "Tanh", "Tanh"}), timesInput, timesState);
+}
+
+// Weights of 8 bits; what they multiply is quantised when it is there: the inputs of all steps at
+// once, the state in each.
+ORTC_ONNX_OP_IN("com.microsoft", "DynamicQuantizeLSTM", since(1)) {
+  Recurrent c = readRecurrent(n, 4, {"Sigmoid", "Tanh", "Tanh"}, /*quantised=*/true);
+  auto byWeights = [&](Tensor weights, size_t i, StringRef name) {
+    Tensor scale = n.input(i, name.str() + "_scale", oneOf({c.x.dtype})),
+           zero = n.input(i + 1, name.str() + "_zero_point", oneOf({weights.dtype}));
+    return [&n, weights, scale, zero](NodeBuilder&, const Recurrent&, int64_t d) -> Product {
+      Tensor w = ofDirection(n, weights, d), s = ofDirection(n, scale, d),
+             z = ofDirection(n, zero, d);
+      return [&n, w, s, z](Tensor x) { return dynamicProduct(n, x, w, s, z, {}); };
+    };
+  };
+  lstm(n, c, byWeights(c.w, 8, "W"), byWeights(c.r, 10, "R"));
 }
 
 } // namespace ortc::opdef

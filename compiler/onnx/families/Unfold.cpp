@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows whose elements are moved apart or put together: DeformConv, Col2Im.
+// Windows whose elements are moved apart or put together: DeformConv, Col2Im, UnfoldTensor.
 #include "compiler/onnx/families/Common.h"
 
 using namespace mlir;
@@ -146,6 +146,26 @@ ORTC_ONNX_OP("Col2Im", since(18)) {
     }
     Scalar row = i[1] * n.index(taps) + tap;
     return carried + n.atOr(x, {i[0], row, place}, inside, 0);
+  }));
+}
+
+// The windows along one dim, each as a row of a new last dim.
+ORTC_ONNX_OP_IN("com.microsoft", "UnfoldTensor", since(1)) {
+  Tensor x = n.input(0, "input", anyType);
+  int64_t dim = n.axis(n.intAttr("dim", -1), x.rank(), "dim"), size = n.intAttr("size"),
+          step = n.intAttr("step", 1);
+  std::vector<Size> shape = n.sizes(x);
+  Size have = shape[dim];
+  if (size < 1 || (have.constant() && size > *have.constant()))
+    n.error("'size' is {}; expected 1 to the size of dim {} of {}", size, dim, n.typeText(x));
+  if (step < 1) n.error("'step' is {}; expected at least 1", step);
+  n.requireNonNegative(have - n.size(size), "a window is larger than its dim");
+  shape[dim] = nonNegative(have - n.size(size)) / n.size(step) + n.size(1);
+  shape.push_back(n.size(size));
+  n.output(0, n.generate(shape, x.dtype, [&](ArrayRef<Scalar> o) {
+    SmallVector<Scalar> at(o.drop_back());
+    at[dim] = at[dim] * static_cast<double>(step) + o.back();
+    return n.at(x, at);
   }));
 }
 

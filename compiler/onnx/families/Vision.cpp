@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling images at places that are data: GridSample, and the grids of affine maps.
+// Sampling images at places that are data: by grids, by boxes, and the grids of affine maps.
 #include "compiler/onnx/families/Common.h"
 
 using namespace mlir;
@@ -23,17 +23,16 @@ static Scalar reflected(Scalar x, Scalar low, Scalar high) {
 }
 
 // Coordinates are in [-1, 1], x first. [N, C, spatial...] at grid [N, out..., rank]
-ORTC_ONNX_OP("GridSample", since(16, 20, 22)) {
+static void gridSample(NodeBuilder& n, StringRef linear, int64_t most) {
   Tensor x = n.input(0, "X", numeric), grid = n.input(1, "grid", floating);
   int64_t rank = x.rank() - 2;
-  if (rank < 1 || rank > 3 || grid.rank() != x.rank())
-    n.error("the input has rank {} and the grid {}; expected equal ranks from 3 to 5", x.rank(),
-            grid.rank());
+  if (rank < 1 || rank > most || grid.rank() != x.rank())
+    n.error("the input has rank {} and the grid {}; expected equal ranks from 3 to {}", x.rank(),
+            grid.rank(), most + 2);
   if (!n.size(grid, grid.rank() - 1).is(rank))
     n.error("the last size of the grid must be {}", rank);
   Sampler s;
-  s.mode = n.stringAttr("mode", n.opset < 20 ? "bilinear" : "linear"),
-  s.padding = n.stringAttr("padding_mode", "zeros");
+  s.mode = n.stringAttr("mode", linear.str()), s.padding = n.stringAttr("padding_mode", "zeros");
   s.alignCorners = n.intAttr("align_corners", 0) != 0;
   if (s.mode == "bilinear") s.mode = "linear";
   if (s.mode == "bicubic") s.mode = "cubic";
@@ -103,6 +102,69 @@ ORTC_ONNX_OP("GridSample", since(16, 20, 22)) {
     };
     return n.cast(blend(0, {}), x.dtype);
   }));
+}
+ORTC_ONNX_OP("GridSample", since(16, 20, 22)) {
+  gridSample(n, n.opset < 20 ? "bilinear" : "linear", 3);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "GridSample", since(1)) {
+  gridSample(n, "bilinear", 2);
+}
+
+// Boxes (y1, x1, y2, x2) whose corners are the centres of the outermost pixels: 0 is the first row
+// of an image, 1 its last. A box of one row or column is sampled in its middle.
+ORTC_ONNX_OP_IN("com.microsoft", "CropAndResize", since(1)) {
+  Tensor x = n.input(0, "X", floating), rois = n.input(1, "rois", oneOf({x.dtype})),
+         images = n.input(2, "batch_indices", oneOf({DType::I32})),
+         cropSize = n.input(3, "crop_size", oneOf({DType::I32}));
+  std::string mode = n.stringAttr("mode", "bilinear");
+  double outside = n.floatAttr("extrapolation_value", 0.0);
+  if (mode != "bilinear" && mode != "nearest")
+    n.error("'mode' is '{}'; expected bilinear or nearest", mode);
+  if (x.rank() != 4 || rois.rank() != 2 || images.rank() != 1 || !n.size(rois, 1).is(4))
+    n.error("'X' is {}, 'rois' {} and 'batch_indices' {}; expected ranks 4, 2 and 1, and 4 numbers "
+            "for each box",
+            n.typeText(x), n.typeText(rois), n.typeText(images));
+  std::vector<Size> in = n.sizes(x), crop = n.asSizes(cropSize, "crop_size");
+  if (crop.size() != 2) n.error("'crop_size' has {} values; expected 2", crop.size());
+  for (Size& s : crop) {
+    if (s.constant() && *s.constant() < 1) n.error("'crop_size' holds {}", *s.constant());
+    n.requireNonNegative(s, "'crop_size' is negative");
+    s = nonNegative(s);
+  }
+  n.requireEqual(n.size(images, 0), n.size(rois, 0), "the boxes and 'batch_indices' differ");
+  n.requireIndices(images, in[0], "batch_indices", /*negative=*/false);
+  DType wide = wideType(x.dtype);
+  n.output(
+      0, n.generate({n.size(rois, 0), in[1], crop[0], crop[1]}, x.dtype, [&](ArrayRef<Scalar> o) {
+        Scalar image = safeIndex(n, n.at(images, o[0]), in[0]), places[2], lasts[2], inside;
+        for (int64_t d = 0; d < 2; ++d) {
+          auto corner = [&](int64_t k) { return n.cast(n.at(rois, {o[0], n.index(k)}), wide); };
+          Scalar low = corner(d), high = corner(d + 2), count = n.fromIndex(n.index(crop[d]), wide);
+          lasts[d] = n.fromIndex(n.index(in[d + 2]), wide) - 1.0;
+          Scalar step = (high - low) * lasts[d] / max(count - 1.0, 1.0);
+          places[d] = select(count > 1.0, low * lasts[d] + n.fromIndex(o[d + 2], wide) * step,
+                             (low + high) * 0.5 * lasts[d]);
+          Scalar in = bitAnd(places[d] >= 0.0, places[d] <= lasts[d]);
+          inside = d ? bitAnd(inside, in) : in;
+        }
+        auto read = [&](Scalar y, Scalar x0) {
+          auto pixel = [&](Scalar p, Scalar last) {
+            return n.toIndex(n.cast(max(min(p, last), 0.0), DType::I32));
+          };
+          return n.cast(n.at(x, {image, o[1], pixel(y, lasts[0]), pixel(x0, lasts[1])}), wide);
+        };
+        auto sampled = [&] {
+          if (mode == "nearest") // halves go up
+            return read(floor(places[0] + 0.5), floor(places[1] + 0.5));
+          Scalar top = floor(places[0]), left = floor(places[1]), v = places[0] - top,
+                 u = places[1] - left;
+          auto line = [&](Scalar y) { return read(y, left) * (1.0 - u) + read(y, left + 1.0) * u; };
+          return line(top) * (1.0 - v) + line(top + 1.0) * v;
+        };
+        Scalar value =
+            n.ifElse(inside, sampled, [&] { return n.literal(outside, n.typeOf(wide)); });
+        return n.cast(value, x.dtype);
+      }));
 }
 
 // theta [N, r, r + 1] applied to the places of an image of `size` [N, C, spatial...]: [N,

@@ -11,6 +11,7 @@ public:
   FirmwareTarget(std::string name, std::vector<std::string> flags)
       : ownName(std::move(name)), flags(std::move(flags)) {}
   std::string name() const override { return ownName; }
+  Runner runner() const override { return Runner::FirmwareImage; }
   bool prefersChannelsLast() const override { return true; }
   int64_t alignment() const override {
     return 8;
