@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/common/CProgram.h"
+#include "codegen/common/StartValues.h"
 #include "compiler/ir/Sizes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/StringExtras.h"
@@ -81,18 +82,7 @@ LogicalResult CProgramPrinter::printComputedBytes(ModuleOp module, llvm::raw_ost
   auto outputs = module->getAttrOfType<ArrayAttr>("ortc.outputs");
   DenseMap<int64_t, OutputDimsOp> dimsOf;
   program.walk([&](OutputDimsOp op) { dimsOf[op.getNumber()] = op; });
-  // Known when a run begins: arithmetic on dims at the start of the program.
-  std::function<bool(Value, SetVector<Operation*>&)> follows = [&](Value v,
-                                                                   SetVector<Operation*>& slice) {
-    Operation* op = v.getDefiningOp();
-    if (!op || op->getBlock() != &program.getBody().front() || op->getNumRegions() ||
-        !isMemoryEffectFree(op))
-      return false;
-    for (Value operand : op->getOperands())
-      if (!follows(operand, slice)) return false;
-    slice.insert(op);
-    return true;
-  };
+  StartValues atStart(program);
   names.reserve("dims");
   names.reserve("output");
   w.indent = 1;
@@ -107,10 +97,8 @@ LogicalResult CProgramPrinter::printComputedBytes(ModuleOp module, llvm::raw_ost
     if (!op)
       return program.emitError() << "output " << i << " is nothing that this target can hold";
     computed.push_back({i, op});
-    for (Value v : op.getSizes()) {
-      SetVector<Operation*> slice;
-      if (follows(v, slice)) needed.insert(slice.begin(), slice.end());
-    }
+    for (Value v : op.getSizes())
+      if (atStart.has(v)) StartValues::collect(v, needed);
   }
   if (computed.empty()) return success();
   any = true;
@@ -119,9 +107,8 @@ LogicalResult CProgramPrinter::printComputedBytes(ModuleOp module, llvm::raw_ost
   for (auto& [i, op] : computed) {
     Expr bytes = integer(op.getElementBytes());
     for (Value v : op.getSizes()) {
-      SetVector<Operation*> slice;
       int64_t most = indexRange(v).second;
-      if (follows(v, slice))
+      if (atStart.has(v))
         bytes = product(bytes, expr(v));
       else if (most <= (int64_t(1) << 40))
         bytes = product(bytes, integer(most));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How large a launch is: a kernel's loop bounds and grid, in terms of what the host passes.
 #include "codegen/common/Printer.h"
+#include "codegen/common/StartValues.h"
 #include "compiler/ir/Sizes.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -129,28 +130,16 @@ LogicalResult Printer::bufferBytes(func::FuncOp program,
                                    llvm::function_ref<Expr(StringRef)> dimText, Expr& arena,
                                    SmallVectorImpl<Expr>& inputs, SmallVectorImpl<Expr>& outputs) {
   auto module = program->getParentOfType<ModuleOp>();
-  std::function<bool(Value)> follows = [&](Value v) -> bool {
-    Operation* op = v.getDefiningOp();
-    if (!op || op->getBlock() != &program.getBody().front()) return false;
-    if (isa<DimOp, arith::ConstantOp>(op)) return true;
-    if (!isMemoryEffectFree(op) || op->getNumRegions()) return false;
-    return llvm::all_of(op->getOperands(), follows);
-  };
+  StartValues atStart(program);
   SetVector<Operation*> needed;
-  std::function<void(Value)> collect = [&](Value v) {
-    Operation* op = v.getDefiningOp();
-    for (Value operand : op->getOperands())
-      collect(operand);
-    needed.insert(op);
-  };
   Value arenaValue;
   DenseMap<int64_t, OutputDimsOp> dimsOf;
   program.walk([&](RequireArenaOp op) { arenaValue = op.getBytes(); });
   program.walk([&](OutputDimsOp op) { dimsOf[op.getNumber()] = op; });
-  if (arenaValue) collect(arenaValue);
+  if (arenaValue) StartValues::collect(arenaValue, needed);
   for (auto& [number, op] : dimsOf)
     for (Value v : op.getSizes())
-      if (follows(v)) collect(v);
+      if (atStart.has(v)) StartValues::collect(v, needed);
   for (Operation& o : program.getBody().front())
     if (needed.contains(&o) && ::mlir::failed(printOp(&o))) return failure();
   auto constant = module->getAttrOfType<IntegerAttr>("ortc.arena_bytes");
@@ -185,7 +174,7 @@ LogicalResult Printer::bufferBytes(func::FuncOp program,
     Expr bytes = integer(op.getElementBytes());
     for (Value v : op.getSizes()) {
       int64_t most = indexRange(v).second;
-      if (follows(v))
+      if (atStart.has(v))
         bytes = product(bytes, expr(v));
       else if (most <= (int64_t(1) << 40))
         bytes = product(bytes, integer(most));

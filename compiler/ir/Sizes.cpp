@@ -257,8 +257,11 @@ OpFoldResult minSizes(OpBuilder& b, Location loc, OpFoldResult x, OpFoldResult y
   return fold2<arith::MinSIOp>(b, loc, x, y, [](int64_t p, int64_t q) { return std::min(p, q); });
 }
 
-/// Null when a leaf is neither an index value nor a constant.
-static OpFoldResult liftToIndex(OpBuilder& b, Location loc, Value v, unsigned depth) {
+/// Null when a leaf is neither an index value nor a constant. `lifted`: what was found so far.
+static OpFoldResult liftToIndex(OpBuilder& b, Location loc, Value v, unsigned depth,
+                                DenseMap<Value, OpFoldResult>& lifted);
+static OpFoldResult computeLifted(OpBuilder& b, Location loc, Value v, unsigned depth,
+                                  DenseMap<Value, OpFoldResult>& lifted) {
   if (v.getType().isIndex()) return v;
   if (auto c = getConstantIntValue(v)) return b.getIndexAttr(*c);
   Operation* op = v.getDefiningOp();
@@ -267,14 +270,14 @@ static OpFoldResult liftToIndex(OpBuilder& b, Location loc, Value v, unsigned de
     return cast.getIn().getType().isIndex() ? OpFoldResult(cast.getIn()) : OpFoldResult();
   if (v.getType().getIntOrFloatBitWidth() < 32) return {};
   if (isa<arith::ExtSIOp, arith::TruncIOp>(op))
-    return liftToIndex(b, loc, op->getOperand(0), depth + 1);
+    return liftToIndex(b, loc, op->getOperand(0), depth + 1, lifted);
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::FloorDivSIOp,
            arith::CeilDivSIOp, arith::MaxSIOp, arith::MinSIOp, arith::RemSIOp, arith::SelectOp>(op))
     return {};
   bool select = isa<arith::SelectOp>(op);
-  OpFoldResult x = liftToIndex(b, loc, op->getOperand(select ? 1 : 0), depth + 1);
+  OpFoldResult x = liftToIndex(b, loc, op->getOperand(select ? 1 : 0), depth + 1, lifted);
   OpFoldResult y =
-      x ? liftToIndex(b, loc, op->getOperand(select ? 2 : 1), depth + 1) : OpFoldResult();
+      x ? liftToIndex(b, loc, op->getOperand(select ? 2 : 1), depth + 1, lifted) : OpFoldResult();
   if (!x || !y) return {};
   if (isa<arith::AddIOp>(op)) return addSizes(b, loc, x, y);
   if (isa<arith::SubIOp>(op)) return subSizes(b, loc, x, y);
@@ -295,8 +298,16 @@ static OpFoldResult liftToIndex(OpBuilder& b, Location loc, Value v, unsigned de
   return b.createOrFold<arith::CeilDivSIOp>(loc, vx, vy);
 }
 
+static OpFoldResult liftToIndex(OpBuilder& b, Location loc, Value v, unsigned depth,
+                                DenseMap<Value, OpFoldResult>& lifted) {
+  if (auto it = lifted.find(v); it != lifted.end()) return it->second;
+  OpFoldResult r = computeLifted(b, loc, v, depth, lifted);
+  return lifted[v] = r;
+}
+
 OpFoldResult asSize(OpBuilder& b, Location loc, Value integer) {
-  if (OpFoldResult lifted = liftToIndex(b, loc, integer, 0)) return lifted;
+  DenseMap<Value, OpFoldResult> lifted;
+  if (OpFoldResult r = liftToIndex(b, loc, integer, 0, lifted)) return r;
   return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), integer);
 }
 
@@ -414,6 +425,7 @@ std::pair<int64_t, int64_t> indexRange(OpFoldResult size) {
 namespace {
 /// A size as a constant and other factors: what two products are compared by.
 struct Factors {
+  static constexpr size_t kMost = 64; // of squares of squares there would be any number
   int64_t constant = 1;
   SmallVector<Value> values;
 
@@ -423,7 +435,7 @@ struct Factors {
       return;
     }
     Value v = cast<Value>(size);
-    if (auto mul = v.getDefiningOp<arith::MulIOp>()) {
+    if (auto mul = v.getDefiningOp<arith::MulIOp>(); mul && values.size() < kMost) {
       multiply(OpFoldResult(mul.getLhs()));
       multiply(OpFoldResult(mul.getRhs()));
       return;

@@ -168,18 +168,20 @@ static void discard(Operation* op) {
   op->erase();
 }
 
-/// The same number outside of the loop; none when it depends on a turn.
-static Value hoisted(OpBuilder& b, Operation* loop, Value v) {
+/// The same number outside of the loop; none when it depends on a turn. `copies`: of the ops that
+/// it is computed by.
+static Value hoisted(OpBuilder& b, Operation* loop, Value v, IRMapping& copies) {
   if (!loop->isAncestor(v.getParentBlock()->getParentOp())) return v;
+  if (Value copy = copies.lookupOrNull(v)) return copy;
   Operation* op = v.getDefiningOp();
   if (!op || op->getNumRegions() || !isPure(op)) return {};
-  IRMapping map;
   for (Value operand : op->getOperands()) {
-    Value outside = isa<TensorType>(operand.getType()) ? Value() : hoisted(b, loop, operand);
+    Value outside =
+        isa<TensorType>(operand.getType()) ? Value() : hoisted(b, loop, operand, copies);
     if (!outside) return {};
-    map.map(operand, outside);
+    copies.map(operand, outside);
   }
-  return b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber());
+  return b.clone(*op, copies)->getResult(cast<OpResult>(v).getResultNumber());
 }
 
 /// Where it cannot be proven that a size is what it must be, the run checks it.
@@ -284,7 +286,8 @@ LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> 
     for (auto [d, s] : llvm::enumerate(n.sizes(row))) {
       Size all = s;
       if (!s.constant()) {
-        Value outside = hoisted(b, scratch, cast<Value>(s.v));
+        IRMapping copies;
+        Value outside = hoisted(b, scratch, cast<Value>(s.v), copies);
         auto declared = k < limits.declared.size() && d < limits.declared[k].size()
                             ? limits.declared[k][d]
                             : std::nullopt;

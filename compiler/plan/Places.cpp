@@ -76,38 +76,43 @@ std::optional<OpFoldResult> Places::atStart(OpFoldResult size) {
 }
 
 /// The same number before `loop`, which holds `size` or what uses it.
-std::optional<OpFoldResult> Places::before(OpFoldResult size, Operation* loop) {
+std::optional<OpFoldResult> Places::before(OpFoldResult size, Operation* loop, Numbers& known) {
   auto v = dyn_cast<Value>(size);
   if (!v || !loop->isAncestor(v.getParentBlock()->getParentOp())) return size;
+  if (auto it = known.find(v); it != known.end()) return it->second;
+  known[v] = std::nullopt;
   Operation* op = v.getDefiningOp();
   if (!op || op->getNumRegions() || !isPure(op)) return std::nullopt;
   IRMapping map;
   for (Value operand : op->getOperands()) {
     if (!operand.getType().isIntOrIndexOrFloat()) return std::nullopt;
-    auto known = before(operand, loop);
-    if (!known) return std::nullopt;
-    map.map(operand, cast<Value>(*known));
+    auto there = before(operand, loop, known);
+    if (!there) return std::nullopt;
+    map.map(operand, cast<Value>(*there));
   }
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop);
-  return OpFoldResult(b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber()));
+  Value copy = b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber());
+  known[v] = OpFoldResult(copy);
+  return OpFoldResult(copy);
 }
 
 std::optional<OpFoldResult> Places::boundAtStart(OpFoldResult size) {
-  return bound(size, nullptr, boundOf);
+  return bound(size, nullptr, boundOf, [&](OpFoldResult s) { return atStart(s); });
 }
 
 /// A size that is not known at a point, but has a bound that is: that of the larger branch, and
 /// what is computed from it. All operands of arithmetic on sizes count elements: none is negative
 /// but where a constant says so. The point is before `loop`; without one, the start.
-std::optional<OpFoldResult> Places::bound(OpFoldResult size, Operation* loop,
-                                          DenseMap<Value, OpFoldResult>& boundOf) {
-  auto knownAt = [&](OpFoldResult s) { return loop ? before(s, loop) : atStart(s); };
+std::optional<OpFoldResult>
+Places::bound(OpFoldResult size, Operation* loop, Numbers& bounds,
+              llvm::function_ref<std::optional<OpFoldResult>(OpFoldResult)> knownAt) {
   if (auto known = knownAt(size)) return known;
   Value v = cast<Value>(size);
-  if (auto it = boundOf.find(v); it != boundOf.end()) return it->second;
+  if (auto it = bounds.find(v); it != bounds.end()) return it->second;
+  bounds[v] = std::nullopt;
   Operation* op = v.getDefiningOp();
-  auto boundAt = [&](OpFoldResult s) { return bound(s, loop, boundOf); };
+  auto boundAt = [&](OpFoldResult s) { return Places::bound(s, loop, bounds, knownAt); };
   auto at = [&](auto make) -> std::optional<OpFoldResult> {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(loop ? loop : start);
@@ -116,7 +121,8 @@ std::optional<OpFoldResult> Places::bound(OpFoldResult size, Operation* loop,
   if (!op) { // the number of a turn is less than that of all turns
     auto turns = dyn_cast<scf::ForOp>(v.getParentBlock()->getParentOp());
     if (!turns || v != turns.getInductionVar()) return std::nullopt;
-    return boundAt(turns.getUpperBound());
+    auto all = boundAt(turns.getUpperBound());
+    return bounds[v] = all;
   }
   Location loc = op->getLoc();
   std::optional<OpFoldResult> bound;
@@ -158,7 +164,7 @@ std::optional<OpFoldResult> Places::bound(OpFoldResult size, Operation* loop,
       if (isa_and_nonnull<arith::IndexCastOp>(inner)) bound = boundAt(inner->getOperand(0));
     }
   }
-  if (bound) boundOf[v] = *bound;
+  if (bound) bounds[v] = bound;
   return bound;
 }
 
@@ -200,14 +206,17 @@ static Value carriedArgument(Operation* loop, unsigned i) {
   return {};
 }
 
-/// Can the number be computed before `op`, of the same block?
-static bool isKnownBefore(Value v, Operation* op) {
+/// Can the number be computed before `op`, of the same block? `seen`: those that can.
+static bool isKnownBefore(Value v, Operation* op, llvm::DenseSet<Value>& seen) {
   Operation* def = v.getDefiningOp();
-  if (!def || (def->getBlock() == op->getBlock() && def->isBeforeInBlock(op))) return true;
-  return def->getNumRegions() == 0 && isPure(def) &&
-         llvm::all_of(def->getOperands(), [&](Value operand) {
-           return operand.getType().isIntOrIndexOrFloat() && isKnownBefore(operand, op);
-         });
+  if (!def || seen.contains(v) || (def->getBlock() == op->getBlock() && def->isBeforeInBlock(op)))
+    return true;
+  bool can = def->getNumRegions() == 0 && isPure(def) &&
+             llvm::all_of(def->getOperands(), [&](Value operand) {
+               return operand.getType().isIntOrIndexOrFloat() && isKnownBefore(operand, op, seen);
+             });
+  if (can) seen.insert(v);
+  return can;
 }
 
 /// Lets `tensor` be written at its target, when it is made by a kernel (or a concatenation) and not
@@ -219,9 +228,10 @@ bool Places::claim(Value tensor, Target target) {
     // The same elements under other sizes: claim the source when this is all that is made of it
     // here. The caller is told the sizes before anything is written.
     Operation* source = reshape.getSource().getDefiningOp();
+    llvm::DenseSet<Value> seen;
     for (OpFoldResult s : getSizes(b, tensor))
       if (auto v = dyn_cast<Value>(s))
-        if (!atStart(s) && (!source || !isKnownBefore(v, source))) return false;
+        if (!atStart(s) && (!source || !isKnownBefore(v, source, seen))) return false;
     return claim(reshape.getSource(), target);
   }
   // What a loop fills row by row may be an output itself; needed where its size is data, so that
@@ -372,10 +382,10 @@ void Places::boundBeforeLoop(PlannedBuffer& buffer) {
        p = p->getParentOp())
     if (isa<scf::ForOp, scf::WhileOp>(p)) loop = p;
   if (!loop) return;
-  DenseMap<Value, OpFoldResult> boundOf;
+  Numbers bounds, numbers;
   Sizes sizes;
   for (OpFoldResult s : buffer.sizes) {
-    auto known = bound(s, loop, boundOf);
+    auto known = bound(s, loop, bounds, [&](OpFoldResult x) { return before(x, loop, numbers); });
     if (!known) return;
     sizes.push_back(*known);
   }

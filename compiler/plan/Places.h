@@ -65,7 +65,6 @@ private:
   mlir::Operation* start = nullptr; // arithmetic for the start of a run goes before it
   llvm::DenseMap<mlir::Value, PlannedPlace> places;
   llvm::DenseMap<mlir::Value, mlir::Value> atStartOf;
-  llvm::DenseMap<mlir::Value, mlir::OpFoldResult> boundOf;
   llvm::DenseMap<mlir::Operation*, std::pair<int64_t, int64_t>> positions;
   /// Where a tensor must be written: part of a concatenation, an output, or the result of control
   /// flow.
@@ -92,9 +91,15 @@ private:
   std::optional<Sizes> stridesThrough(ReshapeOp reshape, const PlannedPlace& place);
   Sizes contiguousStrides(llvm::ArrayRef<mlir::OpFoldResult> sizes);
   void number();
-  std::optional<mlir::OpFoldResult> before(mlir::OpFoldResult size, mlir::Operation* loop);
-  std::optional<mlir::OpFoldResult> bound(mlir::OpFoldResult size, mlir::Operation* loop,
-                                          llvm::DenseMap<mlir::Value, mlir::OpFoldResult>& boundOf);
+  /// What is known of sizes at a point; empty: that there is no such number. Sizes share operands:
+  /// each is looked at once.
+  using Numbers = llvm::DenseMap<mlir::Value, std::optional<mlir::OpFoldResult>>;
+  Numbers boundOf;
+  std::optional<mlir::OpFoldResult> before(mlir::OpFoldResult size, mlir::Operation* loop,
+                                           Numbers& known);
+  std::optional<mlir::OpFoldResult>
+  bound(mlir::OpFoldResult size, mlir::Operation* loop, Numbers& bounds,
+        llvm::function_ref<std::optional<mlir::OpFoldResult>(mlir::OpFoldResult)> known);
   void boundBeforeLoop(PlannedBuffer& buffer);
   mlir::LogicalResult planWorkspaces();
   void extend(mlir::Value tensor);

@@ -80,7 +80,8 @@ static void collectFactors(Size s, int64_t& constant, SmallVectorImpl<Value>& sy
     return;
   }
   Value v = cast<Value>(s.v);
-  if (auto mul = v.getDefiningOp<arith::MulIOp>()) {
+  constexpr size_t kMost = 64; // of squares of squares there would be any number
+  if (auto mul = v.getDefiningOp<arith::MulIOp>(); mul && symbols.size() < kMost) {
     collectFactors({s.n, mul.getLhs()}, constant, symbols);
     collectFactors({s.n, mul.getRhs()}, constant, symbols);
     return;

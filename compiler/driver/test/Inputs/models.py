@@ -100,6 +100,19 @@ def growing_loop():
     return long_loop(grows=True)
 
 
+def shared_sizes(steps=60):
+    """The size of each step stands twice in that of the next: 2^60 ways lead from the last to the first."""
+    nodes, x = [], "x"
+    for k in range(steps):
+        nodes += [helper.make_node("Shape", [x], [f"s{k}"]), helper.make_node("Concat", [x, x], [f"c{k}"], axis=0),
+                  helper.make_node("Div", [f"s{k}", "two"], [f"h{k}"]), helper.make_node("Add", [f"h{k}", f"s{k}"], [f"e{k}"]),
+                  helper.make_node("Slice", [f"c{k}", "zero", f"e{k}"], [f"x{k}"])]
+        x = f"x{k}"
+    nodes.append(helper.make_node("Softmax", [x], ["y"], axis=0))
+    lists = [numpy_helper.from_array(np.array([v], np.int64), n) for n, v in (("zero", 0), ("two", 2))]
+    return model(nodes, [f32("x", "n")], [f32("y", None)], lists)
+
+
 def case(folder, m, data=None, expect=None):
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(m, folder / "model.onnx")
@@ -170,7 +183,7 @@ def main(name, out):
     else:
         onnx.save({"relu": relu, "product": product, "two_sizes": two_sizes, "bad_product": bad_product, "branches": lambda: branches(3, 4),
                    "no_branch": lambda: branches(4, 5), "labels": labels, "string_labels": lambda: labels(strings=True),
-                   "words": words, "huge_fill": huge_fill, "long_loop": long_loop,
+                   "words": words, "huge_fill": huge_fill, "shared_sizes": shared_sizes, "long_loop": long_loop,
                    "growing_loop": growing_loop}[name](), out)
 
 
