@@ -51,7 +51,7 @@ public:
         if (auto type = dyn_cast<MemRefType>(v.getType())) {
           Layout l = outerLayout(v);
           std::string init = address(l, l.offset);
-          l.base = names.fresh(l.base), l.offset = integer(0), l.constant = true;
+          l.base = names.fresh(roleOf(v)), l.offset = integer(0), l.constant = true;
           fields.push_back(
               {"const " + elementTypeName(type.getElementType()) + "* " + l.base, init});
           for (Expr& stride : l.strides)
@@ -94,6 +94,31 @@ protected:
   }
 
 private:
+  /// What a tensor is for, as far as it shows. (Not its own name: equal epilogues of different
+  /// kernels are one struct then, and one instance of the template.)
+  StringRef roleOf(Value tensor) {
+    Block& block = call.getEpilogue().front();
+    auto reads = [&](Value index, unsigned number) {
+      if (number >= block.getNumArguments()) return false;
+      SetVector<Value> seen;
+      seen.insert(index);
+      for (size_t i = 0; i < seen.size(); ++i)
+        if (Operation* def = seen[i].getDefiningOp())
+          seen.insert(def->operand_begin(), def->operand_end());
+      return seen.contains(block.getArgument(number));
+    };
+    bool rows = false, columns = false, added = true, multiplied = true;
+    call.getEpilogue().walk([&](memref::LoadOp load) {
+      if (load.getMemRef() != tensor) return;
+      for (Value i : load.getIndices())
+        rows |= reads(i, 1), columns |= reads(i, 2);
+      for (Operation* user : load->getUsers())
+        added &= isa<arith::AddFOp>(user), multiplied &= isa<arith::MulFOp>(user);
+    });
+    if (rows && columns) return added ? "residual" : "perElement";
+    if (columns) return added ? "bias" : multiplied ? "scale" : "perColumn";
+    return rows ? "perRow" : "single";
+  }
   bool isVarying(Value v) { return varying.contains(v); }
   /// As an argument of a function that wants vectors only.
   std::string asVector(Value v) {
@@ -238,6 +263,10 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
       candidate = wish + std::to_string(i);
     name = candidate;
     llvm::raw_string_ostream os(prelude);
+    // Files give the same name to other structs: catalogue kernels that are made for one must not
+    // be taken for those of another when they are linked.
+    bool sharesFile = options.linkage == "static";
+    if (!sharesFile) os << "namespace {\n";
     os << "struct " << name << " {\n";
     if (epilogue.opCount > kHeavy) os << "  static constexpr bool heavy = true;\n";
     for (auto& [declaration, init] : epilogue.fields)
@@ -248,7 +277,8 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
     os << "  template <class V> ORTC_INLINE V operator()(" << parameter("V", "acc") << ", "
        << parameter("int64_t", "m") << ", " << parameter("int64_t", "n") << ", "
        << parameter("int", "lanes") << ") const {\n"
-       << body << "  }\n};\n\n";
+       << body << "  }\n};\n"
+       << (sharesFile ? "\n" : "} // namespace\n\n");
   }
 
   // The arguments by name, then the call.

@@ -47,7 +47,8 @@ static LoopResult loopOrTurns(NodeBuilder& n, const Graph& graph, const LoopLimi
     return buildLoop(n, limits, inits, body);
   } catch (LoopShapeError& e) {
     auto turns = limits.turns ? limits.turns->constant() : std::nullopt;
-    if (!e.growth.empty() && limits.turns && turns.value_or(INT64_MAX) > fewTurns) {
+    bool many = limits.turns && (!turns || (*turns > fewTurns && *turns <= INT32_MAX));
+    if (!e.growth.empty() && many) {
       try {
         return buildGrowingLoop(n, limits, inits, e.growth, body);
       } catch (LoopShapeError& other) {
