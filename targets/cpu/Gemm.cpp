@@ -14,22 +14,28 @@ namespace {
 
 struct Tile {
   int MR, NV, bytes;
-  std::string rows;
   int NR() const { return NV * bytes / 4; }
 };
 
+/// How M rows are cut into tiles of MR (kernels/gemm/gemm.h). M < 0: not known.
+StringRef rowsOf(int64_t M, int64_t MR) {
+  return M > 0 && M % MR == 0                         ? "Rows::Exact"
+         : M > 0 && (M + MR - 1) / MR * (MR - 1) <= M ? "Rows::Even"
+                                                      : "Rows::Any";
+}
+
 /// kernels/README.md, "Which tile". M < 0: not known.
 Tile chooseTile(const Processor& p, int64_t M, int64_t N) {
-  Tile t{6, 4, p.vectorBytes, ""};
+  Tile t{6, 4, p.vectorBytes};
   if (p.vectorBytes == 64) {
     if (M == 1)
-      t = {1, 8, 64, ""};
+      t = {1, 8, 64};
     else if (M >= 0 && M <= 4)
-      t = {static_cast<int>(M), 4, 64, ""};
+      t = {static_cast<int>(M), 4, 64};
     else if (N % 64 && N % 48 == 0)
-      t = {8, 3, 64, ""};
+      t = {8, 3, 64};
     else if (N <= 32)
-      t = {14, 2, 64, ""};
+      t = {14, 2, 64};
     // Few columns: no wider a tile than they fill.
     if (N <= 16)
       t.NV = 1, t.MR = M >= 0 && M < 14 ? static_cast<int>(std::max<int64_t>(M, 1)) : 14;
@@ -37,31 +43,28 @@ Tile chooseTile(const Processor& p, int64_t M, int64_t N) {
       t.NV = 2;
   } else if (p.vectorBytes == 32) {
     if (M == 1)
-      t = {1, 8, 32, ""};
+      t = {1, 8, 32};
     else if (M >= 0 && M < 4)
-      t = {static_cast<int>(M), 3, 32, ""};
+      t = {static_cast<int>(M), 3, 32};
     else if (N % 24 == 0 || N > 64)
-      t = {4, 3, 32, ""};
+      t = {4, 3, 32};
     else
-      t = {6, 2, 32, ""};
+      t = {6, 2, 32};
     if (N <= 8)
       t.NV = 1, t.MR = M >= 0 && M < 8 ? static_cast<int>(std::max<int64_t>(M, 1)) : 8;
     else if (N <= 16 && t.NV > 2)
       t.NV = 2;
   } else {
     if (M == 1)
-      t = {1, 8, 16, ""};
+      t = {1, 8, 16};
     else if (N % 12 == 0)
-      t = {4, 3, 16, ""};
+      t = {4, 3, 16};
     else
-      t = {4, 2, 16, ""};
+      t = {4, 2, 16};
     if (M > 0 && M < 4) t.MR = static_cast<int>(M);
     if (N <= 4) t.NV = 1;
   }
   if (M > 0 && M < t.MR) t.MR = static_cast<int>(M);
-  t.rows = M > 0 && M % t.MR == 0                             ? "Rows::Exact"
-           : M > 0 && (M + t.MR - 1) / t.MR * (t.MR - 1) <= M ? "Rows::Even"
-                                                              : "Rows::Any";
   return t;
 }
 
@@ -189,7 +192,6 @@ void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>&
       ab.getNamedAttr("MR", ab.getI64IntegerAttr(t.MR)),
       ab.getNamedAttr("NV", ab.getI64IntegerAttr(t.NV)),
       ab.getNamedAttr("bytes", ab.getI64IntegerAttr(t.bytes)),
-      ab.getNamedAttr("rows", ab.getStringAttr(t.rows)),
       ab.getNamedAttr("form", ab.getStringAttr(packed ? "packed" : "unpacked"))};
   rows.push_back({fmt::format("gemm_{}f32_{}x{}_{}", packed ? "" : "unpacked_", t.MR, t.NR(),
                               isaName(processor)),
@@ -220,6 +222,11 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
       problemOf(op, ob, packed, strides(op.getLhs()), rhsStrides, strides(kernel.getResult(0)));
   if (!p) return LoweredKernel();
   auto number = [&](StringRef name) { return parameters.getAs<IntegerAttr>(name).getInt(); };
+  // The choice was made for operands that lie densely. Where one is a part of another tensor, fewer
+  // loops make up the rows.
+  const int64_t M = constantSize(p->rows.back().extent).value_or(-1);
+  if (small && (M != number("M") || p->rows.size() != 1 || !p->batch.empty()))
+    return LoweredKernel();
 
   Value packedRhs; // a new constant, known to the program as one
   if (packed) {
@@ -285,7 +292,7 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
     call.parameter("Bytes", number("bytes"));
   }
   if (form == "packed")
-    call.parameter("Rows", parameters.getAs<StringAttr>("rows").getValue());
+    call.parameter("Rows", rowsOf(M, number("MR")));
   else if (!small)
     call.parameter("Transposed", StringRef(constantSize(p->columns[0].b) == 1 ? "false" : "true"));
   const MatrixLoop &m = p->rows.back(), &n = p->columns[0], &k = p->inner[0];
