@@ -292,7 +292,7 @@ Expr CPrinter::castOp(Operation* op) {
 }
 
 Expr CPrinter::tableOp(Operation* op, const OpRow& row) {
-  StringRef s = row.spelling(language);
+  StringRef s = language.spelling(row);
   Type type = op->getResult(0).getType();
   if (isSmallFloat(type)) { // storage only: computed in f32, rounded once
     if (*row.header) headers.insert(std::string("rt/") + row.header);

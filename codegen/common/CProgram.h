@@ -10,7 +10,7 @@ namespace ortc::codegen {
 
 class CProgramPrinter : public CPrinter {
 public:
-  CProgramPrinter(Language language, mlir::func::FuncOp program, llvm::raw_ostream& os)
+  CProgramPrinter(const Language& language, mlir::func::FuncOp program, llvm::raw_ostream& os)
       : CPrinter(language, os), program(program) {}
 
   mlir::LogicalResult printBody();

@@ -5,7 +5,7 @@
 namespace ortc::codegen {
 
 static const OpRow kRows[] = {
-#define ROW(op, cxx, cuda, wgsl, hint, header) {op, {cxx, cuda, wgsl}, hint, header},
+#define ROW(op, cxx, hint, header) {op, cxx, hint, header},
 #include "codegen/common/OpTable.inc"
 #undef ROW
 };
@@ -18,6 +18,12 @@ const OpRow* findOpRow(llvm::StringRef op) {
     return m;
   }();
   return rows.lookup(op);
+}
+
+llvm::StringRef Language::spelling(const OpRow& row) const {
+  for (const Spelling& s : spellings)
+    if (llvm::StringRef(row.op) == s.op) return s.text;
+  return onlyThese ? "" : row.text;
 }
 
 } // namespace ortc::codegen

@@ -210,7 +210,7 @@ LogicalResult Printer::printWhile(scf::WhileOp op) {
       r = success(succeeded(r) && succeeded(printOp(&o)));
     w.open("while (" + text(condition.getCondition()) + ") {");
   } else {
-    w.open(language == Language::Wgsl ? "loop {" : "for (;;) {");
+    w.open(std::string(language.endlessLoop) + " {");
     yieldTargets.emplace_back();
     for (Operation& o : before.without_terminator())
       r = success(succeeded(r) && succeeded(printOp(&o)));
@@ -242,7 +242,7 @@ LogicalResult Printer::printSwitch(scf::IndexSwitchOp op) {
     targets.push_back(name);
     bind(r, {name});
   }
-  bool c = language != Language::Wgsl;
+  bool c = language.casesFallThrough;
   LogicalResult r = success();
   w.line("switch (" + text(op.getArg()) + ") {");
   auto arm = [&](const Twine& label, Region& region) {

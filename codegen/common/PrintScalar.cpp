@@ -17,7 +17,7 @@ LogicalResult Printer::printOp(Operation* op) {
   if (op->getNumResults() == 1 && op->getNumRegions() == 0) {
     if (op->getResult(0).use_empty() && isMemoryEffectFree(op)) return success();
     if (const OpRow* row = findOpRow(op->getName().getStringRef())) {
-      if (!*row->spelling(language)) return unsupported(op);
+      if (language.spelling(*row).empty()) return unsupported(op);
       define(op, tableOp(op, *row));
       return success();
     }
@@ -76,7 +76,7 @@ LogicalResult Printer::printOp(Operation* op) {
 }
 
 Expr Printer::tableOp(Operation* op, const OpRow& row) {
-  StringRef s = row.spelling(language);
+  StringRef s = language.spelling(row);
   if (*row.header) headers.insert(std::string("rt/") + row.header);
   if (!llvm::isAlpha(s[0])) {
     if (op->getNumOperands() == 1) return unary(s, expr(op->getOperand(0)));

@@ -164,9 +164,7 @@ void Printer::define(Operation* op, Expr e) {
 
 LogicalResult Printer::unsupported(Operation* op, const Twine& why) {
   hasFailed = true;
-  static const char* const languages[] = {"C++", "CUDA", "WGSL", "JavaScript"};
-  auto diag = op->emitError() << "cannot print '" << op->getName() << "' as "
-                              << languages[static_cast<int>(language)];
+  auto diag = op->emitError() << "cannot print '" << op->getName() << "' as " << language.name;
   if (std::string reason = why.str(); !reason.empty()) diag << ": " << reason;
   std::string mark = "<<unsupported " + op->getName().getStringRef().str() + ">>";
   w.line(mark);

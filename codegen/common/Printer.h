@@ -24,7 +24,7 @@ struct Layout {
 
 class Printer {
 public:
-  Printer(Language language, llvm::raw_ostream& os) : w(os), language(language) {}
+  Printer(const Language& language, llvm::raw_ostream& os) : w(os), language(language) {}
   virtual ~Printer() = default;
 
   bool failed() const { return hasFailed; }
@@ -131,7 +131,7 @@ protected:
                       llvm::ArrayRef<Expr> dynamicSizes, llvm::ArrayRef<Expr> dynamicStrides = {});
 
   Writer w;
-  Language language;
+  const Language& language;
   Names names;
   llvm::DenseMap<mlir::Value, Expr> exprs;
   llvm::DenseMap<mlir::Value, Layout> layouts;

@@ -11,7 +11,7 @@ namespace {
 
 class EpiloguePrinter : public CPrinter {
 public:
-  explicit EpiloguePrinter(llvm::raw_ostream& os) : CPrinter(Language::Cuda, os) {}
+  explicit EpiloguePrinter(llvm::raw_ostream& os) : CPrinter(kCuda, os) {}
   std::vector<std::pair<std::string, std::string>> fields;
 
   LogicalResult print(CallTemplateOp call, llvm::function_ref<Expr(Value)> outer,

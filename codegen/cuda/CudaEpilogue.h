@@ -7,6 +7,9 @@
 
 namespace ortc::codegen::cuda {
 
+inline constexpr Language::Spelling kSpellings[] = {{"math.cbrt", "cbrt"}};
+inline constexpr Language kCuda = {.name = "CUDA", .spellings = kSpellings};
+
 struct EpilogueText {
   std::string body; // of operator()(float acc, int64_t m, int64_t n)
   /// What it needs of its kernel: a field's declaration ("const float* bias"), and its value there.

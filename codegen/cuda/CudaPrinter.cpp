@@ -68,7 +68,7 @@ std::string dim3Text(ArrayRef<int64_t> b) {
 class KernelPrinter : public CPrinter {
 public:
   KernelPrinter(func::FuncOp kernel, Needs& needs, llvm::raw_ostream& body)
-      : CPrinter(Language::Cuda, body), kernel(kernel), signature(analyzeSignature(kernel)),
+      : CPrinter(kCuda, body), kernel(kernel), signature(analyzeSignature(kernel)),
         shape(shapeOf(kernel)), needs(needs) {
     if (auto bits = kernel->getAttrOfType<IntegerAttr>("ortc.index_bits"))
       index32 = bits.getInt() == 32;
@@ -357,7 +357,7 @@ private:
 class ProgramPrinter : public CProgramPrinter {
 public:
   ProgramPrinter(func::FuncOp program, llvm::raw_ostream& os)
-      : CProgramPrinter(Language::Cuda, program, os) {}
+      : CProgramPrinter(kCuda, program, os) {}
   bool usesBlocksFor = false;
 
 protected:

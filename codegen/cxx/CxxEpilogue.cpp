@@ -208,10 +208,10 @@ private:
         })
         .Default([&](Operation*) {
           const OpRow* row = findOpRow(op->getName().getStringRef());
-          if (!row || !*row->spelling(language) || op->getResult(0).getType().isIndex())
+          if (!row || language.spelling(*row).empty() || op->getResult(0).getType().isIndex())
             return unsupported(op, "in an epilogue");
           if (*row->header) needs.headers.insert(std::string("rt/") + row->header);
-          StringRef s = row->spelling(language);
+          StringRef s = language.spelling(*row);
           if (!llvm::isAlpha(s[0])) {
             define(op, op->getNumOperands() == 1
                            ? unary(s, expr(op->getOperand(0)))

@@ -11,7 +11,7 @@ namespace ortc::codegen::cxx {
 class CxxPrinter : public CPrinter {
 public:
   CxxPrinter(llvm::raw_ostream& os, const Options& options, Needs& needs)
-      : CPrinter(Language::Cxx, os), options(options), needs(needs) {}
+      : CPrinter(kCxx, os), options(options), needs(needs) {}
   std::string prelude; ///< text that must stand before the function: structs of epilogues
 
 protected:

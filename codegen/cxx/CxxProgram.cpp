@@ -11,7 +11,7 @@ namespace {
 class ProgramPrinter : public CProgramPrinter {
 public:
   ProgramPrinter(func::FuncOp program, llvm::raw_ostream& os)
-      : CProgramPrinter(Language::Cxx, program, os) {}
+      : CProgramPrinter(kCxx, program, os) {}
 
 protected:
   std::string bufferPointer(BufferOp op, const Expr& at, const std::string& element) override {

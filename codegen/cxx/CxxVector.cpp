@@ -76,7 +76,7 @@ Expr CxxPrinter::vectorOperand(Value value, bool laneAllowed) {
 }
 
 Expr CxxPrinter::vectorTableOp(Operation* op, const OpRow& row) {
-  StringRef s = row.spelling(language);
+  StringRef s = language.spelling(row);
   if (*row.header) headers.insert(std::string("rt/") + row.header);
   auto isLane = [&](Value v) { return !expr(v).lane.empty(); };
   unsigned n = op->getNumOperands();
@@ -545,7 +545,7 @@ std::optional<LogicalResult> CxxPrinter::printVectorOp(Operation* op) {
           return bind(c, {name}), success();
         }
         if (const OpRow* row = findOpRow(op->getName().getStringRef())) {
-          if (!*row->spelling(language)) return unsupported(op);
+          if (language.spelling(*row).empty()) return unsupported(op);
           return define(op, vectorTableOp(op, *row)), success();
         }
         if (auto cmp = dyn_cast<arith::CmpFOp>(op)) {

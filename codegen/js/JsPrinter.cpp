@@ -52,10 +52,13 @@ DType dtypeOf(int64_t onnx) {
   }
 }
 
+/// Host programs only: sizes, no floats.
+constexpr Language kJs = {.name = "JavaScript", .onlyThese = true};
+
 class JsPrinter : public Printer {
 public:
   JsPrinter(ModuleOp module, const gpu::DeviceModule& device, llvm::raw_ostream& os)
-      : Printer(Language::Js, os), module(module), device(device) {
+      : Printer(kJs, os), module(module), device(device) {
     for (auto f : module.getOps<func::FuncOp>())
       if (f->hasAttr("ortc.program")) program = f;
     for (const char* name :

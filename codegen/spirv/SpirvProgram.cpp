@@ -12,7 +12,7 @@ namespace {
 class ProgramPrinter : public CProgramPrinter {
 public:
   ProgramPrinter(func::FuncOp run, const SpirvProgram& kernels, llvm::raw_ostream& os)
-      : CProgramPrinter(Language::Cxx, run, os), kernels(kernels) {}
+      : CProgramPrinter(kCxx, run, os), kernels(kernels) {}
 
 protected:
   /// Buffers are ranges of Vulkan's buffers; nothing has their address.

@@ -10,9 +10,25 @@ using namespace mlir;
 namespace ortc::codegen::wgsl {
 namespace {
 
+constexpr Language::Spelling kSpellings[] = {
+    {"arith.addf", "+"},           {"arith.subf", "-"},         {"arith.mulf", "*"},
+    {"arith.divf", "/"},           {"arith.negf", "-"},         {"arith.maxsi", "max"},
+    {"arith.minsi", "min"},        {"math.absf", "abs"},        {"math.ceil", "ceil"},
+    {"math.floor", "floor"},       {"math.roundeven", "round"}, {"math.fma", "fma"},
+    {"math.exp", "exp"},           {"math.log", "log"},         {"math.sqrt", "sqrt"},
+    {"math.rsqrt", "inverseSqrt"},
+};
+constexpr Language kWgsl = {
+    .name = "WGSL",
+    .spellings = kSpellings,
+    .onlyThese = true,
+    .endlessLoop = "loop",
+    .casesFallThrough = false,
+};
+
 class WgslPrinter : public Printer {
 public:
-  explicit WgslPrinter(llvm::raw_ostream& os) : Printer(Language::Wgsl, os) {}
+  explicit WgslPrinter(llvm::raw_ostream& os) : Printer(kWgsl, os) {}
   std::string moduleScope; ///< declarations of workgroup memory
   bool usesBits = false;   ///< o_bits
   SetVector<Operation*> calls;

@@ -497,6 +497,22 @@ ms("DynamicTimeWarping", [np.array([[0, 9, 9, 9], [0, 0, 9, 9], [9, 9, 0, 0]], F
 ms("DynamicTimeWarping", [np.array([[[1, 1, 1]]], F)], [np.array([[0, 0, 0], [0, 1, 2]], np.int32)])
 ms("GatedAdd", [x, x[::-1], x[..., :1]], [x + x[::-1] * x[..., :1]])
 ms("GemmFastGelu", [a, b, c], [(0.5 * (a @ b + c) * (1 + np.tanh(math.sqrt(2 / math.pi) * ((a @ b + c) + 0.044715 * (a @ b + c) ** 3)))).astype(F)])
+ms("BiasAdd", [x, x[0, 0], x[::-1]], [x + x[0, 0] + x[::-1]])
+silu = lambda v: v * sigmoid(v)  # noqa: E731
+ms("ScaledSiLU", [x], [silu(x * F(0.5))], alpha=0.5)
+ms("ScaledSiLU", [x, np.array(2, F)], [silu(x * F(2))], alpha=0.5)
+limited = np.minimum(x, F(0.5))
+ms("SwiGLU", [x, x[::-1]], [limited * sigmoid(F(1.5) * limited) * (np.clip(x[::-1], F(-0.5), F(0.5)) + 1)],
+   activation_alpha=1.5, activation_beta=1.0, limit=0.5)
+ms("SwiGLU", [x], [silu(x[..., :2]) * x[..., 2:]])
+halves = x.reshape(2, 3, 2, 2)
+ms("GatedRMSNorm", [x, row[:2], x[::-1]], [rms_norm(halves, row[:2], 1e-5).reshape(2, 3, 4) * silu(x[::-1])])
+ms("GatedRMSNorm", [x, x[0, 0], x[::-1]], [rms_norm(x, x[0, 0], 1e-3) * sigmoid(x[::-1])], activation="sigmoid", epsilon=1e-3)
+ms("BranchwiseRMSNorm", [x, grid(12)], [rms_norm(x, grid(3, 4), 1e-5)])
+ms("BranchwiseRMSNorm", [x, row[:2]], [rms_norm(halves, row[:2], 1e-5).reshape(2, 3, 4)], num_branches=2)
+ms("BranchwiseRMSNorm", [x], [rms_norm(x, F(1), 1e-5)])
+for v, nan_too, finite in [(np.nan, True, False), (np.inf, True, False), (1, True, True), (np.inf, False, True), (np.nan, False, False)]:
+    ms("IsAllFinite", [x, np.array([[1, v]], F)], [np.array(finite)], **({} if nan_too else {"isnan_only": 1}))
 spread_out = np.array([[[1, 0, 2, 0, 3]]], F)  # the input with a zero between its elements, times [1, 2, 1]
 whole = np.array([[[1, 2, 3, 4, 5, 6, 3]]], F)
 ms("ConvTransposeWithDynamicPads", [spread_out[:, :, ::2], np.array([[[1, 2, 1]]], F), np.array([1, 2], I)], [whole[:, :, 1:-2]], strides=[2])

@@ -65,22 +65,6 @@ ORTC_ONNX_OP_IN("com.microsoft", "BiasSplitGelu", since(1)) {
   }));
 }
 
-// x + y * gate, which is one number for each row
-ORTC_ONNX_OP_IN("com.microsoft", "GatedAdd", since(1)) {
-  Tensor x = n.input(0, "X", floating), y = n.input(1, "Y", oneOf({x.dtype})),
-         gate = n.input(2, "gate", oneOf({x.dtype}));
-  if (n.hasInput(3)) n.error("'gate_weight' is not supported");
-  if (gate.rank() != x.rank() || y.rank() != x.rank() || !n.size(gate, x.rank() - 1).is(1))
-    n.error("'X' is {}, 'Y' {} and 'gate' {}; expected equal ranks, and a last size of 1 of 'gate'",
-            n.typeText(x), n.typeText(y), n.typeText(gate));
-  for (int64_t d = 0; d < x.rank(); ++d) {
-    n.requireEqual(n.size(y, d), n.size(x, d), "the sizes of 'X' and 'Y' differ");
-    if (d + 1 < x.rank())
-      n.requireEqual(n.size(gate, d), n.size(x, d), "the rows of 'X' and 'gate' differ");
-  }
-  n.output(0, sum(n, x, n.map(y, gate, [](Scalar v, Scalar g) { return v * g; })));
-}
-
 /// The activation that a fused product names, with its parameters.
 static Tensor activated(NodeBuilder& n, Tensor y, ArrayRef<float> given) {
   std::string name = n.stringAttr("activation", "");

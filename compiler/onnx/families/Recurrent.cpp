@@ -124,6 +124,10 @@ static Recurrent readRecurrent(NodeBuilder& n, int64_t gates, ArrayRef<StringRef
 
 /// t[d] of a tensor whose first dim is the direction.
 static Tensor ofDirection(NodeBuilder& n, Tensor t, int64_t d) {
+  if (t.rank() < 1 || (n.size(t, 0).constant() && *n.size(t, 0).constant() <= d))
+    n.error(
+        "an input is {}; expected its first size to be the number of directions, here at least {}",
+        n.typeText(t), d + 1);
   std::vector<Size> sizes = n.sizes(t), starts(sizes.size(), n.size(0)),
                     rest(sizes.begin() + 1, sizes.end());
   starts[0] = n.size(d), sizes[0] = n.size(1);

@@ -600,6 +600,13 @@ def sparse_of_another_rank(f):
     return sparse([1], [[0, 0, 0]], [2, 3])
 
 
+@bad("an input is f32[]; expected its first size to be the number of directions, here at least 1")
+def bias_of_a_recurrent_layer_without_dims(f):
+    return model([node("LSTM", ["x", "w", "r", "b"])], inputs=[value("x", (2, 1, 3))],
+                 initializers=[tensor("w", np.zeros((1, 8, 3), np.float32)), tensor("r", np.zeros((1, 8, 2), np.float32)),
+                               tensor("b", np.float32(0))])
+
+
 def run(ortc, args):
     try:
         return subprocess.run([ortc, *map(str, args)], capture_output=True, text=True, timeout=120, errors="replace")
