@@ -175,6 +175,11 @@ def unknown_operator(f):
     return model([node("Frobnicate")])
 
 
+@bad("there is no operator 'relu' in domain 'ai.onnx'\n  help: did you mean 'Relu'?")
+def misspelt_operator(f):
+    return model([node("relu")])
+
+
 @bad("domain 'com.example' is not imported")
 def unknown_domain(f):
     return model([node("Relu", domain="com.example")])
@@ -192,7 +197,7 @@ def operator_too_new(f):
     return model([node("HardSwish")], opset=9)
 
 
-@bad("attribute 'axis' is a")
+@bad("attribute 'axis' is a string; expected a int")
 def wrong_attribute(f):
     return model([node("Softmax", axis="one")])
 
@@ -230,9 +235,74 @@ def too_few_inputs(f):
     return model([node("Add", ["x"])])
 
 
-@bad("output 1")
+@bad("output 1 ('z') is one too many: Relu (opset 17) has 1")
 def too_many_outputs(f):
     return model([node("Relu", outputs=["r", "z"]), node("Add", ["r", "z"])])
+
+
+@bad("output 1 ('z') is one too many: Relu (opset 17) has 1")
+def an_output_that_nobody_reads(f):
+    return model([node("Relu", outputs=["y", "z"])])
+
+
+@bad("required output 1 ('Indices') is missing")
+def too_few_outputs(f):
+    return model([node("TopK", ["x", "k"])], initializers=[tensor("k", np.array([1], np.int64))])
+
+
+@bad("input 1 ('x') is one too many: Relu (opset 17) has 1")
+def too_many_inputs(f):
+    return model([node("Relu", ["x", "x"])])
+
+
+@bad("input 0 ('x') is one too many: Constant (opset 17) has 0")
+def input_of_a_constant(f):
+    return model([node("Constant", value_int=1)])
+
+
+@bad("required input 0 ('A') is missing")
+def an_absent_input(f):
+    return model([node("Add", ["", "x"])])
+
+
+@bad("required input 0 ('inputs') is missing")
+def nothing_to_concat(f):
+    return model([node("Concat", [], axis=0)])
+
+
+@bad("attribute 'alpha' is not one of Relu (opset 17)\n  note: Relu has no attributes")
+def attribute_of_another_operator(f):
+    return model([node("Relu", alpha=0.1)])
+
+
+@bad("attribute 'strdies' is not one of Conv (opset 17)\n  note: Conv has auto_pad, dilations, group, kernel_shape, pads, strides\n"
+     "  help: did you mean 'strides'?")
+def misspelt_attribute(f):
+    return model([node("Conv", ["x", "w"], strdies=[2, 2])], [value("x", (1, 1, 4, 4))],
+                 initializers=[tensor("w", np.ones((1, 1, 2, 2), np.float32))])
+
+
+@bad("attribute 'axes' is not one of Squeeze (opset 17)\n  note: the attribute exists in opset 1 to 12")
+def attribute_of_an_older_opset(f):
+    return model([node("Squeeze", axes=[0])], [value("x", (1, 3))])
+
+
+@bad("attribute 'dilations' is not one of AveragePool (opset 17)\n  note: the attribute exists in opset 19 and later")
+def attribute_of_a_newer_opset(f):
+    return model([node("AveragePool", kernel_shape=[2, 2], dilations=[2, 2])], [value("x", (1, 1, 4, 4))])
+
+
+@bad("attribute 'alpha' is not one of Relu")
+def attribute_in_a_branch(f):
+    inner = helper.make_graph([node("Relu", outputs=["r"], alpha=0.1)], "g", [], [value("r", None)])
+    return model([node("If", ["c"], then_branch=inner, else_branch=branch("b", (2, 3)))], [value("c", (), TensorProto.BOOL), value("x")])
+
+
+@bad("attribute 'post_transform' is a int; expected a string")
+def attribute_of_ml(f):
+    m = model([node("LinearRegressor", domain="ai.onnx.ml", coefficients=[1.0, 2.0, 3.0], post_transform=1)])
+    m.opset_import.append(helper.make_opsetid("ai.onnx.ml", 1))
+    return m
 
 
 # ---- types and shapes ----
@@ -457,6 +527,33 @@ def function_twice(f):
 @bad("the call has 2 inputs but function 'F' has 1")
 def function_with_more_inputs(f):
     return with_functions([node("F", ["x", "x"], domain="my")], [function("F", [node("Relu", ["a"], ["b"])])])
+
+
+@bad("attribute 'alhpa' is not one of function 'F'\n  help: did you mean 'alpha'?")
+def function_with_other_attributes(f):
+    inner = function("F", [node("Relu", ["a"], ["b"])])
+    inner.attribute.append("alpha")
+    return with_functions([node("F", domain="my", alhpa=1)], [inner])
+
+
+@bad("attribute 'alpha' is not one of Relu")
+def attribute_in_a_function(f):
+    n = node("Relu", ["a"], ["b"])
+    a = n.attribute.add()
+    a.name, a.ref_attr_name, a.type = "alpha", "alpha", AttributeProto.FLOAT
+    inner = function("F", [n])
+    inner.attribute.append("alpha")
+    return with_functions([node("F", domain="my", alpha=1.0)], [inner])
+
+
+@bad("attribute 'axis' is a string; expected a int")
+def reference_of_another_type(f):
+    n = node("Softmax", ["a"], ["b"])
+    a = n.attribute.add()
+    a.name, a.ref_attr_name, a.type = "axis", "axis", AttributeProto.STRING
+    inner = function("F", [n])
+    inner.attribute.append("axis")
+    return with_functions([node("F", domain="my", axis="1")], [inner])
 
 
 @bad("which function 'F' does not have")
