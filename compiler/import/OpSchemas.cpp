@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes against the schemas of ONNX. A node that has more than its operator knows is an error and
-// not a warning: whoever wrote it meant something that would not happen. Types and sizes are for
-// the definitions of the operators.
+// not a warning: whoever wrote it meant something that would not happen. Sizes are for the
+// definitions of the operators.
 #include "compiler/import/OpSchemas.h"
 
 #include "compiler/import/NearestName.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -18,7 +19,7 @@ namespace {
 struct Row {
   std::string_view domain, name;
   int64_t since;
-  std::string_view inputs, outputs, attributes;
+  std::string_view inputs, types, outputs, attributes;
 };
 
 constexpr Row kRows[] = {
@@ -33,10 +34,10 @@ static_assert(std::is_sorted(std::begin(kRows), std::end(kRows), before));
 
 /// All versions of an operator, the oldest first.
 std::pair<const Row*, const Row*> rowsOf(std::string_view domain, std::string_view name) {
-  return {std::lower_bound(std::begin(kRows), std::end(kRows), Row{domain, name, 0, {}, {}, {}},
+  return {std::lower_bound(std::begin(kRows), std::end(kRows), Row{domain, name, 0, {}, {}, {}, {}},
                            before),
           std::lower_bound(std::begin(kRows), std::end(kRows),
-                           Row{domain, name, INT64_MAX, {}, {}, {}}, before)};
+                           Row{domain, name, INT64_MAX, {}, {}, {}, {}}, before)};
 }
 
 bool isKnownDomain(std::string_view domain) {
@@ -49,6 +50,7 @@ struct ParameterFacts {
   std::string_view name;
   bool required = false;
   bool variadic = false; // the last one; "at least one" when it is required
+  int type = -1;         // which of the schema's types it has, for inputs; -1: any
 };
 
 struct AttributeFacts {
@@ -60,6 +62,7 @@ struct AttributeFacts {
 struct OpSchema {
   std::vector<ParameterFacts> inputs, outputs;
   std::vector<AttributeFacts> attributes;
+  std::vector<uint64_t> types; // a bit for each element type
 };
 
 template <typename Visit> void forEachWord(std::string_view text, Visit visit) {
@@ -73,8 +76,12 @@ template <typename Visit> void forEachWord(std::string_view text, Visit visit) {
 std::vector<ParameterFacts> parameters(std::string_view text) {
   std::vector<ParameterFacts> result;
   forEachWord(text, [&](std::string_view word) {
-    const char mark = word.back();
     ParameterFacts p;
+    if (const size_t colon = word.find(':'); colon != word.npos) {
+      std::from_chars(word.data() + colon + 1, word.data() + word.size(), p.type);
+      word = word.substr(0, colon);
+    }
+    const char mark = word.back();
     p.required = mark != '?' && mark != '*';
     p.variadic = mark == '*' || mark == '+';
     p.name = word.substr(0, word.size() - (mark == '?' || p.variadic));
@@ -113,7 +120,11 @@ std::vector<AttributeFacts> attributes(std::string_view text) {
 }
 
 OpSchema schemaOf(const Row& row) {
-  return {parameters(row.inputs), parameters(row.outputs), attributes(row.attributes)};
+  OpSchema schema{parameters(row.inputs), parameters(row.outputs), attributes(row.attributes), {}};
+  forEachWord(row.types, [&](std::string_view word) {
+    std::from_chars(word.data(), word.data() + word.size(), schema.types.emplace_back(), 16);
+  });
+  return schema;
 }
 
 template <typename Facts> std::string listOf(const std::vector<Facts>& facts) {
@@ -121,6 +132,31 @@ template <typename Facts> std::string listOf(const std::vector<Facts>& facts) {
   for (const Facts& f : facts) {
     text += text.empty() ? "" : ", ";
     text += f.name;
+  }
+  return text;
+}
+
+/// What is in force for a node; null when there is no such operator, or not yet, which the importer
+/// says.
+const Row* rowOf(const Node& node) {
+  const auto [first, last] = rowsOf(node.domain, node.opType);
+  const Row* row = last;
+  while (row != first && row[-1].since > node.opset)
+    --row;
+  return row == first ? nullptr : row - 1;
+}
+
+constexpr uint64_t kNoTensor = 1; // where a list, a map or an optional is allowed
+
+/// "f16, f32 or f64"
+std::string typesText(uint64_t types) {
+  std::vector<std::string_view> names;
+  for (unsigned t = 1; t <= kLastDType; ++t)
+    if (types >> t & 1) names.push_back(dtypeName(static_cast<DType>(t)));
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
   }
   return text;
 }
@@ -233,12 +269,35 @@ std::string_view nearestOperator(std::string_view domain, std::string_view name)
 }
 
 void checkAgainstSchema(const Node& node, Diagnostics& diagnostics) {
-  const auto [first, last] = rowsOf(node.domain, node.opType);
-  const Row* row = last;
-  while (row != first && row[-1].since > node.opset)
-    --row;
-  if (row == first) return; // no such operator, or not yet: the importer says so
-  NodeChecker(node, schemaOf(row[-1]), diagnostics).check();
+  if (const Row* row = rowOf(node)) NodeChecker(node, schemaOf(*row), diagnostics).check();
+}
+
+std::string inputTypeError(const Node& node, const std::vector<DType>& given) {
+  const Row* row = rowOf(node);
+  if (!row) return {};
+  const OpSchema schema = schemaOf(*row);
+  std::vector<size_t> firstOf(schema.types.size(), SIZE_MAX); // input with this type
+  const auto nameOf = [&](size_t i) {
+    return schema.inputs[std::min(i, schema.inputs.size() - 1)].name;
+  };
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] == DType::Undefined || schema.inputs.empty()) continue;
+    const ParameterFacts& p = schema.inputs[std::min(i, schema.inputs.size() - 1)];
+    if (p.type < 0) continue;
+    const uint64_t allowed = schema.types[p.type];
+    if (allowed == kNoTensor) continue; // the definition knows what it is to be
+    if (!(allowed >> static_cast<unsigned>(given[i]) & 1))
+      return fmt::format("input {} ('{}') is {}; expected {}", i, p.name, dtypeName(given[i]),
+                         typesText(allowed));
+    size_t& first = firstOf[p.type];
+    if (first == SIZE_MAX)
+      first = i;
+    else if (given[first] != given[i])
+      return fmt::format("inputs {} ('{}') and {} ('{}') are {} and {}, and must be of one type",
+                         first, nameOf(first), i, p.name, dtypeName(given[first]),
+                         dtypeName(given[i]));
+  }
+  return {};
 }
 
 } // namespace ortc::onnx

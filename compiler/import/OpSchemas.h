@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schemas of ONNX say of a node: which inputs, outputs and attributes its operator has, in
-// each opset. The table is OpSchemas.inc.
+// What the schemas of ONNX say of a node: which inputs, outputs and attributes its operator has and
+// of which types, in each opset. The table is OpSchemas.inc.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/import/Model.h"
 #include "compiler/support/Diagnostics.h"
@@ -20,5 +22,9 @@ std::string_view nearestOperator(std::string_view domain, std::string_view name)
 /// Reports what a node has that its operator does not know, and what it lacks. Operators without a
 /// schema are not checked.
 void checkAgainstSchema(const Node& node, Diagnostics& diagnostics);
+
+/// What is wrong with the element types of a node's inputs (Undefined: absent, or no tensor), for
+/// an error at the node; empty when nothing is.
+std::string inputTypeError(const Node& node, const std::vector<DType>& given);
 
 } // namespace ortc::onnx

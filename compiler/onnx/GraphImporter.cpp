@@ -532,8 +532,12 @@ private:
       if (node.opset < definition->versions.front())
         fail(node.describe(), "operator {} was added in opset {}, but the model imports opset {}",
              quoteName(node.opType), definition->versions.front(), node.opset);
+      std::vector<DType> types;
+      for (const Tensor& t : inputs)
+        types.push_back(t && t.isTensor() ? t.dtype : DType::Undefined);
       NodeBuilder n(node, b, locationOf(node), *this, std::move(inputs));
       try {
+        if (std::string error = onnx::inputTypeError(node, types); !error.empty()) n.fail(error);
         definition->build(n);
       } catch (NodeError& e) {
         report(node, e);

@@ -317,9 +317,35 @@ def no_broadcast(f):
     return model([node("Add", ["x", "w"])], initializers=[tensor("w", np.ones((4, 2), np.float32))])
 
 
-@bad("error:")
+@bad("inputs 0 ('A') and 1 ('B') are f32 and i64, and must be of one type")
 def types_contradict(f):
     return model([node("Add", ["x", "w"])], initializers=[tensor("w", np.ones((2, 3), np.int64))])
+
+
+@bad("inputs 0 ('data_0') and 2 ('data_0') are f32 and f64, and must be of one type")
+def types_of_a_list_contradict(f):
+    return model([node("Max", ["x", "x", "w"])], initializers=[tensor("w", np.ones((2, 3)))])
+
+
+@bad("input 0 ('X') is bool; expected f32, i8, i16, i32, i64, f16, f64 or bf16")
+def type_that_the_operator_lacks(f):
+    return model([node("Relu")], [value("x", dtype=TensorProto.BOOL)])
+
+
+@bad("input 0 ('X') is i32; expected f32, f16, f64 or bf16")
+def type_of_a_newer_opset(f):
+    return model([node("Relu")], [value("x", dtype=TensorProto.INT32)], opset=13)
+
+
+@bad("input 1 ('shape') is i32; expected i64")
+def type_of_a_shape(f):
+    return model([node("Reshape", ["x", "s"])], initializers=[tensor("s", np.array([3, 2], np.int32))])
+
+
+@bad("inputs 0 ('X') and 2 ('B') are f32 and f64, and must be of one type")
+def type_of_an_optional_input(f):
+    return model([node("Conv", ["x", "w", "b"])], [value("x", (1, 1, 4, 4))],
+                 initializers=[tensor("w", np.ones((1, 1, 2, 2), np.float32)), tensor("b", np.ones(1))])
 
 
 @bad("the input is declared as f32[2,3] but its initializer is f32[2]")
