@@ -17,6 +17,7 @@ static void window(NodeBuilder& n, double a, double b, double c) {
     n.error("'output_datatype' is {}, which is no numeric type", n.intAttr("output_datatype", 1));
   bool periodic = n.flagAttr("periodic", true);
   DType wide = *type == DType::F64 ? DType::F64 : DType::F32;
+  n.requireNonNegative(size[0], "'size' is negative");
   Size length = nonNegative(size[0]);
   n.output(0, n.generate(length, *type, [&](ArrayRef<Scalar> i) {
     Scalar period = n.fromIndex(n.index(length), wide);

@@ -485,6 +485,128 @@ def map_input(f):
     return model([node("Neg", ["m"])], [m])
 
 
+# ---- inputs that do not fit each other ----
+
+def inputs(op, *dims, opset=17, types=None, constants=(), **attributes):
+    """A node whose inputs have these sizes; `constants` are more inputs, with their values."""
+    names = [f"i{k}" for k in range(len(dims))]
+    more = [tensor(f"c{k}", array) for k, array in enumerate(constants)]
+    return model([node(op, names + [c.name for c in more], **attributes)],
+                 [value(n, d, (types or {}).get(k, F)) for k, (n, d) in enumerate(zip(names, dims))], initializers=more, opset=opset)
+
+
+def microsoft(m):
+    m.graph.node[0].domain = "com.microsoft"
+    m.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return m
+
+
+@bad("'updates' is f32[2,2]; expected size 3 on axis 1")
+def updates_smaller_than_indices(f):
+    return inputs("ScatterElements", (4, 3), (2, 3), (2, 2), types={1: I64})
+
+
+@bad("'indices' is larger than 'data' on axis 1")
+def indices_larger_than_data(f):
+    return inputs("ScatterElements", (4, 3), (2, 4), (2, 4), types={1: I64})
+
+
+@bad("'target' is i64[3,5]; expected size 6 on axis 1")
+def targets_smaller_than_scores(f):
+    return inputs("NegativeLogLikelihoodLoss", (3, 4, 6), (3, 5), types={1: I64})
+
+
+@bad("'weight' is f32[3]; expected size 4 on axis 0")
+def weights_of_other_classes(f):
+    return inputs("NegativeLogLikelihoodLoss", (3, 4), (3,), (3,), types={1: I64})
+
+
+@bad("the batches of 'X' and 'grid' differ: 2 and 1")
+def grid_of_another_batch(f):
+    return inputs("GridSample", (2, 1, 4, 4), (1, 3, 3, 2))
+
+
+@bad("'batch_indices' is i64[2]; expected size 3 on axis 0")
+def rois_without_image(f):
+    return inputs("RoiAlign", (1, 1, 4, 4), (3, 4), constants=[np.array([0, 0], np.int64)], opset=16)
+
+
+@bad("'scores' is f32[1,1,5]; expected size 6 on axis 2")
+def scores_of_fewer_boxes(f):
+    return inputs("NonMaxSuppression", (1, 6, 4), (1, 1, 5))
+
+
+@bad("'offset' is f32[1,16,3,3]; expected size 8 on axis 1")
+def offsets_of_another_kernel(f):
+    return inputs("DeformConv", (1, 1, 4, 4), (1, 1, 2, 2), (1, 16, 3, 3), opset=19)
+
+
+@bad("the last size of 'input' is not the number of windows: 12 and 9")
+def columns_of_another_image(f):
+    return inputs("Col2Im", (1, 4, 12), constants=[np.array([4, 4]), np.array([2, 2])], opset=18)
+
+
+@bad("'sin_cache' is f32[1,2,3]; expected size 4 on axis 2")
+def tables_of_two_sizes(f):
+    return inputs("RotaryEmbedding", (1, 1, 2, 8), (1, 2, 4), (1, 2, 3), opset=23)
+
+
+@bad("'attn_mask' is f32[2,7], which does not broadcast to the scores: expected 1 or 5 on axis 1")
+def mask_longer_than_keys(f):
+    return inputs("Attention", (1, 1, 2, 4), (1, 1, 5, 4), (1, 1, 5, 4), (2, 7), opset=23)
+
+
+@bad("'R' is f32[2,12,3]; expected size 1 on axis 0")
+def directions_differ(f):
+    return inputs("LSTM", (2, 1, 4), (1, 12, 4), (2, 12, 3), hidden_size=3)
+
+
+@bad("'Scale' is f32[3,5]; expected size 1 or 4 on axis 1")
+def scale_that_makes_the_result_larger(f):
+    return inputs("LayerNormalization", (2, 3, 4), (3, 5))
+
+
+@bad("'slope' is f32[4,3]; expected size 1 or 2 on axis 0")
+def slope_that_makes_the_result_larger(f):
+    return inputs("PRelu", (2, 3), (4, 3))
+
+
+@bad("'scale' is f32[1]; expected size 2 on axis 0")
+def scale_of_one_channel(f):
+    return inputs("InstanceNormalization", (1, 2, 4), (1,), (2,))
+
+
+@bad("input 'shape' is i64[1,2]; expected at most rank 1")
+def shape_that_is_a_matrix(f):
+    return inputs("Reshape", (2, 3), constants=[np.array([[3, 2]])])
+
+
+@bad("there is neither 'split' nor 'num_outputs'")
+def split_into_anything(f):
+    return model([node("Split", outputs=["y", "z"])], opset=18)
+
+
+@bad("'keepdims' is 2; expected 0 or 1")
+def neither_no_nor_yes(f):
+    return model([node("ReduceMax", keepdims=2)])
+
+
+@bad("'size' is negative")
+def negative_window(f):
+    return model([node("HannWindow", ["s"])], initializers=[tensor("s", np.array(-4))])
+
+
+@bad("'A_scale' is f32[1]; expected a scalar")
+def scale_that_is_a_list(f):
+    U8 = TensorProto.UINT8
+    return microsoft(inputs("QLinearAdd", (2,), (1,), (), (2,), (), (), (), (), types={0: U8, 2: U8, 3: U8, 5: U8, 7: U8}))
+
+
+@bad("'scales' is f32[4,2]; expected size 3 on axis 0")
+def scales_of_another_table(f):
+    return microsoft(inputs("GatherBlockQuantized", (3, 64), (1,), (4, 2), types={0: TensorProto.INT8, 1: I64}, block_size=32, bits=8))
+
+
 # ---- subgraphs and functions ----
 
 def branch(name, dims=(2,), op="Constant", dtype=np.float32):
