@@ -211,7 +211,7 @@ std::vector<CaseInput> collectCases(const std::vector<std::string>& paths,
     }
     std::vector<std::string> folders = findCases(path);
     if (folders.empty())
-      diagnostics.report({Severity::Error, path, "", "no folder here holds a model.onnx", {}});
+      throw UsageError{fmt::format("{}: no folder here holds a model.onnx", path), ""};
     for (const std::string& folder : folders)
       cases.push_back({folder, folder, (fs::path(folder) / "model.onnx").string()});
   }

@@ -4,6 +4,7 @@
 #include "compiler/driver/Command.h"
 #include "compiler/support/Names.h"
 #include "llvm/Support/raw_ostream.h"
+#include <csignal>
 #include <system_error>
 
 using namespace ortc;
@@ -84,6 +85,8 @@ int run(int argc, char** argv, bool json) {
 } // namespace
 
 int main(int argc, char** argv) {
+  // A file that may not grow further is an error of the write, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   const bool json = wantsJson(argc, argv);
   int code;
   try {

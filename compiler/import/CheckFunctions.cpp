@@ -2,9 +2,12 @@
 // Model-local functions are expanded when they are called, so their call graph must be finite,
 // shallow and not explode: 60 functions that each call the next one twice are 2^60 nodes.
 #include "compiler/import/ModelChecks.h"
+#include "compiler/import/NearestName.h"
 
 #include <map>
 #include <tuple>
+
+#include <llvm/ADT/STLExtras.h>
 
 namespace ortc::onnx {
 namespace {
@@ -24,6 +27,7 @@ private:
   bool visit(std::vector<Node>& nodes, const std::vector<OpsetImport>& opsets, unsigned level,
              Cost& cost);
   bool resolve(Node& node, const std::vector<OpsetImport>& opsets);
+  bool knowsAttributes(const Function& f, const Node& call);
   bool expand(const Node& caller, size_t function, unsigned level);
 
   Model& model;
@@ -104,7 +108,7 @@ bool CallChecker::resolve(Node& node, const std::vector<OpsetImport>& opsets) {
       return given > declared;
     };
     return !tooMany(node.inputs.size(), f.inputs.size(), "inputs") &&
-           !tooMany(node.outputs.size(), f.outputs.size(), "outputs");
+           !tooMany(node.outputs.size(), f.outputs.size(), "outputs") && knowsAttributes(f, node);
   }
   if (node.opset != 0) return true;
   auto& error = diagnostics.error(node.describe(), "domain {} is not imported",
@@ -113,6 +117,24 @@ bool CallChecker::resolve(Node& node, const std::vector<OpsetImport>& opsets) {
     error.note("imported: {}, opset {}", quoteName(opset.domain.empty() ? "ai.onnx" : opset.domain),
                opset.version);
   return false;
+}
+
+bool CallChecker::knowsAttributes(const Function& f, const Node& call) {
+  std::vector<std::string_view> known(f.attributes.begin(), f.attributes.end());
+  for (const Attribute& withDefault : f.attributeDefaults)
+    known.push_back(withDefault.name);
+  for (const Attribute& a : call.attributes) {
+    // Names that begin so are for what tools note down.
+    if (a.name.rfind("__", 0) == 0 || llvm::is_contained(known, a.name)) continue;
+    auto& error = diagnostics.error(call.describe(), "attribute {} is not one of function {}",
+                                    quoteName(a.name), quoteName(f.name));
+    NearestName nearest(a.name);
+    for (std::string_view name : known)
+      nearest.offer(name);
+    if (nearest) error.help("did you mean {}?", quoteName(nearest.best()));
+    return false;
+  }
+  return true;
 }
 
 bool CallChecker::expand(const Node& caller, size_t index, unsigned level) {

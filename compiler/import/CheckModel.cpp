@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Versions, and the whole of a model: which names are visible where, each defined once, every value
-// there when it is read. Functions are in CheckFunctions.cpp, order in SortNodes.cpp.
+// there when it is read. Functions are in CheckFunctions.cpp, order in SortNodes.cpp, what a node
+// of an operator has in OpSchemas.cpp.
 #include "compiler/import/ModelChecks.h"
 #include "compiler/import/ModelReader.h"
-
-#include <llvm/ADT/StringRef.h>
+#include "compiler/import/NearestName.h"
+#include "compiler/import/OpSchemas.h"
 
 namespace ortc::onnx {
 namespace {
@@ -178,6 +179,7 @@ bool Checker::checkNodes(std::vector<Node>& nodes, Scope& scope) {
 }
 
 void Checker::checkNode(Node& node, Scope& scope) {
+  if (!node.function) checkAgainstSchema(node, diagnostics);
   for (const std::string& input : node.inputs)
     if (!input.empty() && !scope.sees(input)) {
       auto& error = diagnostics.error(node.describe(),
@@ -215,23 +217,13 @@ void Checker::checkNode(Node& node, Scope& scope) {
 void Checker::suggest(Diagnostic& diagnostic, std::string_view name, const Scope& scope) {
   // A misspelt name is the usual cause; searching is for the first errors of a model of sensible
   // size.
-  constexpr size_t kMostNames = 20000, kMostErrors = 4, kLongestName = 100;
-  if (diagnostics.errorCount() > kMostErrors || name.size() > kLongestName) return;
-  std::string_view best;
-  const unsigned farthest = static_cast<unsigned>(name.size() / 4 + 1);
-  unsigned bestDistance = farthest + 1;
+  constexpr size_t kMostNames = 20000, kMostErrors = 4;
+  if (diagnostics.errorCount() > kMostErrors) return;
+  NearestName nearest(name);
   for (const Scope* s = &scope; s && s->names.size() < kMostNames; s = s->outer)
-    for (std::string_view candidate : s->names) {
-      if (candidate.size() > kLongestName) continue;
-      unsigned distance = llvm::StringRef(name).edit_distance(candidate, true, farthest);
-      // Hash order must not decide which of two equally near names is printed.
-      if (distance < bestDistance ||
-          (distance == bestDistance && !best.empty() && candidate < best)) {
-        best = candidate;
-        bestDistance = distance;
-      }
-    }
-  if (!best.empty()) diagnostic.help("did you mean {}?", quoteName(best));
+    for (std::string_view candidate : s->names)
+      nearest.offer(candidate);
+  if (nearest) diagnostic.help("did you mean {}?", quoteName(nearest.best()));
 }
 
 } // namespace

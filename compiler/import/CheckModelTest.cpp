@@ -40,8 +40,7 @@ pb::ModelProto callingModel(const std::string& callee) {
 
 /// smallModel with an If whose branch holds `body`'s nodes.
 pb::GraphProto* addBranch(pb::ModelProto& model) {
-  auto* node = addNode(model.mutable_graph()->add_node(), "If", {"x"}, {"z"}, "if");
-  auto* body = addAttribute(node, "then_branch", 5)->mutable_g();
+  auto* body = addIf(model.mutable_graph(), "x", "z", "if");
   body->set_name("then");
   return body;
 }
@@ -249,10 +248,8 @@ TEST_CASE("subgraphs") {
     for (int depth : {64, 65}) {
       pb::ModelProto deep = smallModel();
       pb::GraphProto* graph = deep.mutable_graph();
-      for (int i = 1; i < depth; ++i) {
-        auto* node = addNode(graph->add_node(), "If", {"x"}, {"d" + std::to_string(i)});
-        graph = addAttribute(node, "then_branch", 5)->mutable_g();
-      }
+      for (int i = 1; i < depth; ++i)
+        graph = addIf(graph, "x", "d" + std::to_string(i));
       Loaded loaded(deep);
       INFO(loaded.messages());
       CHECK(loaded.ok() == (depth == 64));
@@ -264,11 +261,17 @@ TEST_CASE("subgraphs") {
 TEST_CASE("attributes") {
   pb::ModelProto model = smallModel();
   auto* node = model.mutable_graph()->mutable_node(0);
+  // An operator whose attributes nobody knows.
+  node->set_domain("other");
+  auto* opset = model.add_opset_import();
+  opset->set_domain("other");
+  opset->set_version(1);
   auto* attribute = addAttribute(node, "alpha", 1);
   SECTION("declared and filled differently") {
     attribute->set_i(3);
     CHECK(Loaded(model).says(
-        "node 'add' (Add, opset 17): error: attribute 'alpha' is declared as float but holds int"));
+        "node 'add' (other.Add, opset 1): error: attribute 'alpha' is declared as float but holds "
+        "int"));
   }
   SECTION("a zero that its writer left out") {
     Loaded loaded(model);
@@ -375,12 +378,71 @@ TEST_CASE("functions") {
   }
   SECTION("references to attributes") {
     pb::ModelProto model = callingModel("F");
-    auto* function = addFunction(model, "F", "Relu");
+    auto* function = addFunction(model, "F", "Elu");
+    function->mutable_node(0)->clear_domain();
     addAttribute(function->mutable_node(0), "alpha", 1)->set_ref_attr_name("a");
     CHECK(Loaded(model).says("attribute 'alpha' refers to 'a', which function 'F' does not have"));
     function->add_attribute("a");
     Loaded loaded(model);
     REQUIRE(loaded.ok());
     CHECK(loaded.model().functions[0].nodes[0].attribute("alpha")->refName == "a");
+  }
+}
+
+TEST_CASE("nodes against the schemas of ONNX") {
+  pb::ModelProto model = smallModel();
+  auto* node = model.mutable_graph()->mutable_node(1);
+  SECTION("the opset in force decides") {
+    node->set_op_type("Squeeze");
+    addAttribute(node, "axes", 7)->add_ints(0);
+    CHECK(
+        Loaded(model).says("relu' (Squeeze, opset 17): error: attribute 'axes' is not one of "
+                           "Squeeze (opset 17)\n  note: the attribute exists in opset 1 to 12\n"));
+    model.mutable_opset_import(0)->set_version(12);
+    CHECK(Loaded(model).ok());
+  }
+  SECTION("opsets that know what others do not") {
+    node->set_op_type("LRN");
+    addAttribute(node, "size", 2)->set_i(1);
+    CHECK(Loaded(model).ok());
+    node->set_op_type("BatchNormalization");
+    CHECK(Loaded(model).says("'size' is not one of BatchNormalization"));
+    node->clear_attribute();
+    CHECK(
+        Loaded(model).says("error: required input 1 ('scale') is missing\n  note: "
+                           "BatchNormalization (opset 17) has X, scale, B, input_mean, input_var"));
+  }
+  SECTION("absent ones at the end do not count") {
+    node->add_input("");
+    node->add_output("");
+    CHECK(Loaded(model).ok());
+    node->add_input("x");
+    CHECK(Loaded(model).says("input 2 ('x') is one too many: Relu (opset 17) has 1"));
+  }
+  SECTION("any number of inputs, but for none") {
+    node->set_op_type("Max");
+    for (int i = 0; i < 100; ++i)
+      node->add_input(i % 2 ? "x" : "");
+    CHECK(Loaded(model).ok());
+    node->clear_input();
+    CHECK(Loaded(model).says("required input 0 ('data_0') is missing"));
+  }
+  SECTION("an output that nobody wants may have no name") {
+    addNode(model.mutable_graph()->add_node(), "TopK", {"x", "x"}, {"", "i"});
+    CHECK(Loaded(model).ok());
+    addNode(model.mutable_graph()->add_node(), "TopK", {"x", "x"}, {"v"}, "t");
+    CHECK(Loaded(model).says("'t' (TopK, opset 17): error: required output 1 ('Indices')"));
+  }
+  SECTION("what tools note down") {
+    addAttribute(node, "__note", 2);
+    CHECK(Loaded(model).ok());
+  }
+  SECTION("an operator that is too new, and one that nobody knows, are for the importer") {
+    node->set_op_type("HardSwish");
+    addAttribute(node, "alpha", 1);
+    model.mutable_opset_import(0)->set_version(13);
+    CHECK(Loaded(model).ok());
+    node->set_op_type("Frobnicate");
+    CHECK(Loaded(model).ok());
   }
 }

@@ -18,7 +18,7 @@ TEST_CASE("a small model arrives with all its parts") {
   meta->set_key("k");
   meta->set_value("v");
   proto.mutable_graph()->mutable_node(0)->set_domain("ai.onnx"); // another way to write ""
-  auto* attribute = addAttribute(proto.mutable_graph()->mutable_node(0), "axes", 7);
+  auto* attribute = addAttribute(proto.mutable_graph()->mutable_node(0), "__axes", 7);
   attribute->add_ints(-1);
   attribute->add_ints(int64_t{1} << 40);
   proto.mutable_graph()->add_quantization_annotation()->set_tensor_name("w");
@@ -37,8 +37,8 @@ TEST_CASE("a small model arrives with all its parts") {
   CHECK(node.opset == 17);
   CHECK(node.inputs == std::vector<std::string>{"x", "w"});
   CHECK(node.describe() == "node 'add' (Add, opset 17)");
-  REQUIRE(node.attribute("axes"));
-  CHECK(node.attribute("axes")->ints == std::vector<int64_t>{-1, int64_t{1} << 40});
+  REQUIRE(node.attribute("__axes"));
+  CHECK(node.attribute("__axes")->ints == std::vector<int64_t>{-1, int64_t{1} << 40});
   CHECK(node.attribute("none") == nullptr);
   CHECK(model.graph.quantization.at(0).tensorName == "w");
   const onnx::TensorData* w = model.graph.initializer("w");
@@ -308,8 +308,7 @@ TEST_CASE("tensors inside attributes, subgraphs and functions stay in the file t
   std::vector<float> data(300, 0.5f);
   auto* constant = addNode(proto.mutable_graph()->add_node(), "Constant", {}, {"c"});
   setRaw(addAttribute(constant, "value", 4)->mutable_t(), "", 1, {300}, data);
-  auto* branch = addNode(proto.mutable_graph()->add_node(), "If", {"x"}, {"z"}, "if");
-  auto* body = addAttribute(branch, "then_branch", 5)->mutable_g();
+  auto* body = addIf(proto.mutable_graph(), "x", "z", "if");
   body->set_name("then");
   auto* inner = addNode(body->add_node(), "Constant", {}, {"ci"});
   setRaw(addAttribute(inner, "value", 4)->mutable_t(), "", 1, {300}, data);

@@ -80,6 +80,14 @@ inline pb::AttributeProto* addAttribute(pb::NodeProto* node, const std::string& 
   return attribute;
 }
 
+/// An If on `condition`; gives its first branch. The second one is empty.
+inline pb::GraphProto* addIf(pb::GraphProto* graph, const std::string& condition,
+                             const std::string& output, const std::string& name = {}) {
+  auto* node = addNode(graph->add_node(), "If", {condition}, {output}, name);
+  addAttribute(node, "else_branch", 5)->mutable_g()->set_name("else");
+  return addAttribute(node, "then_branch", 5)->mutable_g();
+}
+
 /// y = Relu(x + w), with w an initializer.
 inline pb::ModelProto smallModel() {
   pb::ModelProto model;

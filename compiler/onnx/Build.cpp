@@ -297,7 +297,55 @@ Tensor NodeBuilder::reduce(Tensor x, ArrayRef<int64_t> axes, bool keepDims, doub
 
 // ---- inside a body ----
 
+/// The loop that counts `index` and how far, when it is nothing but a counter from 0.
+static std::pair<Operation*, OpFoldResult> counted(OpBuilder& b, Value index) {
+  if (auto i = index.getDefiningOp<linalg::IndexOp>()) {
+    auto loops = i->getParentOfType<linalg::GenericOp>();
+    for (OpOperand& operand : loops->getOpOperands())
+      for (auto [d, e] : llvm::enumerate(loops.getMatchingIndexingMap(&operand).getResults()))
+        if (auto dim = dyn_cast<AffineDimExpr>(e); dim && dim.getPosition() == i.getDim())
+          return {loops, getSize(b, operand.get(), static_cast<int64_t>(d))};
+    return {};
+  }
+  auto arg = dyn_cast<BlockArgument>(index);
+  Operation* owner = arg ? arg.getOwner()->getParentOp() : nullptr;
+  if (auto serial = dyn_cast_or_null<SerialOp>(owner))
+    return {serial, serial.getExtents()[arg.getArgNumber()]};
+  if (auto loop = dyn_cast_or_null<scf::ForOp>(owner);
+      loop && index == loop.getInductionVar() && getConstantIntValue(loop.getLowerBound()) == 0)
+    return {loop, getAsOpFoldResult(loop.getUpperBound())};
+  return {};
+}
+
+/// A counter must not count past the tensor that is read with it: its sizes come from another
+/// input, which the model need not have made to fit.
+void NodeBuilder::requireWithin(Tensor t, int64_t dim, Value index) {
+  Operation* inside = b.getInsertionBlock()->getParentOp();
+  if (!inside) return;      // a branch that is being built on its own
+  Operation* body = inside; // what is being built, up to the graph's own level
+  for (Operation* op = inside; op; op = op->getParentOp())
+    if (isa<linalg::GenericOp, SerialOp>(op)) body = op;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(body);
+  auto [loop, extent] = counted(b, index);
+  if (!loop) return;
+  for (Operation* op = inside; op != loop; op = op->getParentOp())
+    if (!op || isa<scf::IfOp, scf::WhileOp>(op)) return; // there may be a condition on it
+  Size count = size(extent), have = size(t, dim);
+  if (same(count, have) || indexRange(count.v).second <= indexRange(have.v).first) return;
+  auto value = dyn_cast<Value>(count.v);
+  if (value && body->isAncestor(value.getParentRegion()->getParentOp())) return;
+  if (count.constant() && have.constant())
+    error("the shapes of the inputs do not fit: axis {} of {} has {} elements, and {} are read",
+          dim, typeText(t), *have.constant(), *count.constant());
+  requireThat(this->index(count) <= this->index(have), "the shapes of the inputs do not fit");
+}
+
 Scalar NodeBuilder::at(Tensor t, ArrayRef<Scalar> indices) {
+  if (static_cast<int64_t>(indices.size()) != t.rank())
+    error("an input is {}; expected rank {}", typeText(t), indices.size());
+  for (auto [d, i] : llvm::enumerate(indices))
+    requireWithin(t, static_cast<int64_t>(d), i.v);
   SmallVector<Value> idx;
   for (Scalar i : indices)
     idx.push_back(toIndex(i).v);
@@ -337,6 +385,34 @@ void NodeBuilder::requireEqual(Size x, Size y, StringRef what) {
   auto [c, d] = indexRange(y.v);
   if (b < c || d < a) error("{}: {} to {}, and {} to {}", what.str(), a, b, c, d);
   requireThat(equal(index(x), index(y)), what);
+}
+
+void NodeBuilder::requireShape(Tensor t, ArrayRef<Size> shape, StringRef name) {
+  if (t.rank() != static_cast<int64_t>(shape.size()))
+    error("'{}' is {}; expected rank {}", name.str(), typeText(t), shape.size());
+  for (auto [d, want] : llvm::enumerate(shape)) {
+    Size have = size(t, static_cast<int64_t>(d));
+    if (have.constant() && want.constant() && *have.constant() != *want.constant())
+      error("'{}' is {}; expected size {} on axis {}", name.str(), typeText(t), *want.constant(),
+            d);
+    requireEqual(have, want, fmt::format("'{}' does not fit on axis {}", name.str(), d));
+  }
+}
+
+void NodeBuilder::requireBroadcast(Tensor t, ArrayRef<Size> shape, StringRef name) {
+  const int64_t lead = static_cast<int64_t>(shape.size()) - t.rank();
+  if (lead < 0)
+    error("'{}' is {}; expected at most rank {}", name.str(), typeText(t), shape.size());
+  for (int64_t d = 0; d < t.rank(); ++d) {
+    Size have = size(t, d), want = shape[lead + d];
+    if (have.is(1) || same(have, want)) continue;
+    if (have.constant() && want.constant())
+      error("'{}' is {}; expected size 1 or {} on axis {}", name.str(), typeText(t),
+            *want.constant(), d);
+    Scalar fits = equal(index(have), index(want));
+    if (indexRange(have.v).first <= 1) fits = bitOr(fits, equal(index(have), 1.0));
+    requireThat(fits, fmt::format("'{}' does not fit on axis {}", name.str(), d));
+  }
 }
 
 void NodeBuilder::requireNonNegative(Size x, StringRef what) {

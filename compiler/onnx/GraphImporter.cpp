@@ -3,8 +3,8 @@
 // An error in one node ends the import: what follows would be errors about the error.
 #include "compiler/onnx/GraphImporter.h"
 #include "compiler/evaluate/Simplify.h"
+#include "compiler/import/OpSchemas.h"
 #include "compiler/onnx/ControlFlow.h"
-#include "compiler/onnx/KnownOperators.h"
 #include "compiler/onnx/NodeBuilder.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -514,9 +514,14 @@ private:
     } else {
       const OpDefinition* definition = OpRegistry::find(node.domain, node.opType);
       if (!definition) {
-        if (!isKnownOperator(node.domain, node.opType))
-          fail(node.describe(), "there is no operator {} in domain {}", quoteName(node.opType),
-               quoteName(node.domain.empty() ? "ai.onnx" : node.domain));
+        if (!onnx::isKnownOperator(node.domain, node.opType)) {
+          auto& d = reports->error(node.describe(), "there is no operator {} in domain {}",
+                                   quoteName(node.opType),
+                                   quoteName(node.domain.empty() ? "ai.onnx" : node.domain));
+          std::string_view nearest = onnx::nearestOperator(node.domain, node.opType);
+          if (!nearest.empty()) d.help("did you mean {}?", quoteName(nearest));
+          throw ImportFailure();
+        }
         auto& d = reports->error(
             node.describe(), "operator {} is not supported{}", quoteName(node.opType),
             node.domain.empty() ? "" : " (domain " + quoteName(node.domain) + ")");
@@ -527,8 +532,12 @@ private:
       if (node.opset < definition->versions.front())
         fail(node.describe(), "operator {} was added in opset {}, but the model imports opset {}",
              quoteName(node.opType), definition->versions.front(), node.opset);
+      std::vector<DType> types;
+      for (const Tensor& t : inputs)
+        types.push_back(t && t.isTensor() ? t.dtype : DType::Undefined);
       NodeBuilder n(node, b, locationOf(node), *this, std::move(inputs));
       try {
+        if (std::string error = onnx::inputTypeError(node, types); !error.empty()) n.fail(error);
         definition->build(n);
       } catch (NodeError& e) {
         report(node, e);

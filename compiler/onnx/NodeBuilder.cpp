@@ -66,6 +66,11 @@ int64_t NodeBuilder::intAttr(StringRef name, std::optional<int64_t> otherwise) {
   const Attribute* a = find(*this, name, AttributeType::Int, !otherwise);
   return a ? a->i() : *otherwise;
 }
+bool NodeBuilder::flagAttr(StringRef name, bool otherwise) {
+  int64_t value = intAttr(name, otherwise);
+  if (value != 0 && value != 1) error("'{}' is {}; expected 0 or 1", name.str(), value);
+  return value != 0;
+}
 double NodeBuilder::floatAttr(StringRef name, std::optional<double> otherwise) {
   const Attribute* a = find(*this, name, AttributeType::Float, !otherwise);
   return a ? a->f() : *otherwise;
@@ -222,17 +227,21 @@ std::optional<std::vector<int64_t>> NodeBuilder::constantInts(Tensor t) {
   return r;
 }
 std::vector<int64_t> NodeBuilder::requireInts(Tensor t, StringRef name) {
+  requireList(t, name);
   if (auto r = constantInts(t)) return *r;
   fail(fmt::format("input '{}' must be known while compiling", name.str()),
        {{true,
          "make it a constant of the model, or fix the sizes it is computed from with --shape"}});
 }
 
+void NodeBuilder::requireList(Tensor t, StringRef name) {
+  if (t.rank() > 1) error("input '{}' is {}; expected at most rank 1", name.str(), typeText(t));
+}
+
 std::vector<Size> NodeBuilder::asSizes(Tensor t, StringRef name) {
+  requireList(t, name);
   if (auto known = knownSizes(*this, t)) return *known;
   auto type = cast<RankedTensorType>(t.value.getType());
-  if (type.getRank() > 1)
-    error("input '{}' has rank {}; expected a list of sizes", name.str(), type.getRank());
   int64_t count = 1;
   if (type.getRank() == 1) {
     if (type.isDynamicDim(0))

@@ -175,6 +175,8 @@ public:
     return node.attribute(std::string_view(name)) != nullptr;
   }
   int64_t intAttr(llvm::StringRef name, std::optional<int64_t> otherwise = std::nullopt);
+  /// An int that means no or yes: 0 or 1, others are an error.
+  bool flagAttr(llvm::StringRef name, bool otherwise);
   double floatAttr(llvm::StringRef name, std::optional<double> otherwise = std::nullopt);
   std::string stringAttr(llvm::StringRef name, std::optional<std::string> otherwise = std::nullopt);
   std::vector<int64_t> intsAttr(llvm::StringRef name,
@@ -232,6 +234,10 @@ public:
   // differ on axis 1".
   void requireEqual(Size x, Size y, llvm::StringRef what);
   void requireNonNegative(Size x, llvm::StringRef what);
+  /// Input `name` has this shape.
+  void requireShape(Tensor t, llvm::ArrayRef<Size> shape, llvm::StringRef name);
+  /// It broadcasts to this shape, and not the shape to it. [ONNX unidirectional broadcasting]
+  void requireBroadcast(Tensor t, llvm::ArrayRef<Size> shape, llvm::StringRef name);
   /// Indices into a dim of `extent` elements, which may count from the end (`negative`): the same
   /// for all elements of a tensor. `name` is that of the input.
   void requireIndices(Tensor indices, Size extent, llvm::StringRef name, bool negative = true);
@@ -241,6 +247,8 @@ public:
   std::optional<std::vector<int64_t>> constantInts(Tensor t);
   /// The same; when it is not constant, an error that says so for the input called `name`.
   std::vector<int64_t> requireInts(Tensor t, llvm::StringRef name);
+  /// A list, or a scalar that stands for a list of one.
+  void requireList(Tensor t, llvm::StringRef name);
   std::optional<HostTensor> constantTensor(Tensor t);
   /// The elements of a 1-D integer tensor of static length as sizes: constants, sums of dims, or
   /// read at run time.
@@ -279,6 +287,8 @@ public:
                 llvm::function_ref<Scalar(Scalar carried, Scalar element)> body);
 
   // ---- building: inside a body ----
+  /// t[indices]. Where an index is a counter of the loops around, and is read with in any case, t
+  /// must be as large as it counts: an error when it is known not to be, else a check of the run.
   Scalar at(Tensor t, llvm::ArrayRef<Scalar> indices);
   /// t[indices] where `inside` holds, else `otherwise`; t is not read there.
   Scalar atOr(Tensor t, llvm::ArrayRef<Scalar> indices, Scalar inside, double otherwise);
@@ -341,6 +351,7 @@ public:
 
 private:
   void requireSameCount(llvm::ArrayRef<Size> from, llvm::ArrayRef<Size> to);
+  void requireWithin(Tensor t, int64_t dim, mlir::Value index);
   void requireThat(Scalar condition, llvm::StringRef what, bool ofData = false);
   std::string inputsText();
   std::vector<Tensor> inputs, outputs;

@@ -92,6 +92,7 @@ ORTC_ONNX_OP("PRelu", since(1, 6, 7, 9, 16)) {
   Tensor x = n.input(0, "X", numeric), slope = n.input(1, "slope", numeric);
   if (n.opset < 7 && slope.rank() == 1 && x.rank() > 1 && !n.size(slope, 0).is(1))
     slope = alongChannels(n, slope, x.rank());
+  n.requireBroadcast(slope, n.sizes(x), "slope");
   n.output(0, n.map(x, slope, [](Scalar v, Scalar s) { return select(v < 0.0, v * s, v); }));
 }
 
@@ -125,6 +126,8 @@ ORTC_ONNX_OP("Clip", since(1, 6, 11, 12, 13)) {
 ORTC_ONNX_OP("Dropout", since(1, 6, 7, 10, 12, 13, 22)) {
   Tensor x = n.input(0, "data");
   if (n.opset >= 12) {
+    if (Tensor ratio = n.optionalInput(1, "ratio"); ratio && ratio.rank() != 0)
+      n.requireShape(ratio, n.size(1), "ratio");
     if (Tensor training = n.optionalInput(2, "training_mode", boolean)) {
       auto mode = n.constantInts(training);
       Tensor ratio = n.optionalInput(1, "ratio");
@@ -134,7 +137,7 @@ ORTC_ONNX_OP("Dropout", since(1, 6, 7, 10, 12, 13, 22)) {
         n.fail("'training_mode' is not false: random dropping is for training only",
                {{true, "export the model for inference"}});
     }
-  } else if (n.opset < 7 && n.hasAttr("is_test") && !n.intAttr("is_test"))
+  } else if (n.opset < 7 && n.hasAttr("is_test") && !n.flagAttr("is_test", false))
     n.fail("'is_test' is 0: random dropping is for training only",
            {{true, "export the model for inference"}});
   n.output(0, x);

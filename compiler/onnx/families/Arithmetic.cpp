@@ -58,7 +58,7 @@ ORTC_ONNX_OP("Div", since(1, 6, 7, 13, 14)) {
 // fmod = 0: the sign of the divisor (Python's %); 1: of the dividend (C's fmod)
 ORTC_ONNX_OP("Mod", since(10, 13, 28)) {
   Tensor x = n.input(0, "A", numeric), y = n.input(1, "B", numeric);
-  bool fmod = n.intAttr("fmod", 0) != 0;
+  bool fmod = n.flagAttr("fmod", false);
   if (isFloat(y.dtype)) {
     if (!fmod && n.opset < 28)
       n.error("'fmod' must be 1 for operands of type {}", dtypeName(x.dtype));

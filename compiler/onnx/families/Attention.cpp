@@ -47,7 +47,7 @@ ORTC_ONNX_OP("Attention", since(23, 24, 25)) {
           mode = n.intAttr("qk_matmul_output_mode", 0);
   if (left < -1 || right < -1) n.error("a window is {} and {}; expected at least -1", left, right);
   if (mode < 0 || mode > 3) n.error("'qk_matmul_output_mode' is {}", mode);
-  bool causal = n.intAttr("is_causal", 0) != 0;
+  bool causal = n.flagAttr("is_causal", false);
 
   // Narrow floats are scaled before the product, half on each side, so that it cannot overflow.
   bool narrow = wideType(q.dtype) != q.dtype;
@@ -67,6 +67,17 @@ ORTC_ONNX_OP("Attention", since(23, 24, 25)) {
   if (mask || causal || left >= 0 || right >= 0 || valid) {
     if (mask && mask.dtype != DType::Bool && !floating.has(mask.dtype))
       n.error("'attn_mask' is {}; expected bool or a floating-point type", dtypeName(mask.dtype));
+    if (mask && mask.rank() > 4)
+      n.error("'attn_mask' is {}; expected at most rank 4", n.typeText(mask));
+    for (int64_t d = 0, lead = mask ? 4 - mask.rank() : 4; lead + d < 4; ++d) {
+      Size have = n.size(mask, d), want[] = {B, heads, S, T};
+      Size limit = want[lead + d]; // a mask may end before the keys do
+      if (have.constant() && limit.constant() && !have.is(1) &&
+          (lead + d == 3 ? *have.constant() > *limit.constant() : !same(have, limit)))
+        n.error("'attn_mask' is {}, which does not broadcast to the scores: expected 1 or {} on "
+                "axis {}",
+                n.typeText(mask), *limit.constant(), d);
+    }
     masked = n.map(capped, [&](Scalar x) {
       Scalar b = loopIndex(n, 0), i = loopIndex(n, 2), j = loopIndex(n, 3), allowed;
       auto only = [&](Scalar c) { allowed = allowed.v ? bitAnd(allowed, c) : c; };
@@ -145,6 +156,9 @@ static Tensor rotated(NodeBuilder& n, Tensor x, Tensor cosines, Tensor sines, in
   if (turned > size || turned % 2)
     n.error("'rotary_embedding_dim' is {}; expected an even number up to {}", turned, size);
   auto half = static_cast<double>(turned / 2);
+  n.requireShape(sines, n.sizes(cosines), "sin_cache");
+  n.requireNonNegative(n.size(cosines, cosines.rank() - 1) - n.size(turned / 2),
+                       "'cos_cache' has fewer columns than are turned");
   DType wide = wideType(x.dtype);
   return n.generate(in, x.dtype, [&](ArrayRef<Scalar> o) {
     Scalar width = n.index(size), d = flat ? rem(o[2], width) : o[3];
@@ -177,9 +191,14 @@ ORTC_ONNX_OP("RotaryEmbedding", since(23)) {
   if ((x.rank() != 3 && x.rank() != 4) || c.rank() != rank || s.rank() != rank)
     n.error("'X' has rank {}, the tables {} and {}; expected 3 or 4, and {}", x.rank(), c.rank(),
             s.rank(), rank);
-  if (positions) n.requireIndices(positions, n.size(c, 0), "position_ids", /*negative=*/false);
+  Size batch = n.size(x, 0), length = n.size(x, x.rank() == 3 ? 1 : 2);
+  if (positions) {
+    n.requireShape(positions, {batch, length}, "position_ids");
+    n.requireIndices(positions, n.size(c, 0), "position_ids", /*negative=*/false);
+  } else
+    n.requireShape(c, {batch, length, n.size(c, 2)}, "cos_cache");
   n.output(0, rotated(n, x, c, s, n.intAttr("num_heads", 0), n.intAttr("rotary_embedding_dim", 0),
-                      n.intAttr("interleaved", 0) != 0, 1,
+                      n.flagAttr("interleaved", false), 1,
                       [&](Scalar b, Scalar t) -> SmallVector<Scalar> {
                         if (!positions) return {b, t};
                         return {safeIndex(n, n.at(positions, {b, t}), n.size(c, 0))};
@@ -192,20 +211,25 @@ ORTC_ONNX_OP_IN("com.microsoft", "RotaryEmbedding", since(1)) {
          positions = n.input(1, "position_ids", oneOf({DType::I64})),
          c = n.input(2, "cos_cache", oneOf({x.dtype})),
          s = n.input(3, "sin_cache", oneOf({x.dtype}));
-  if (n.intAttr("is_packed_batching", 0)) n.error("'is_packed_batching' is not supported");
+  if (n.flagAttr("is_packed_batching", false)) n.error("'is_packed_batching' is not supported");
   if ((x.rank() != 3 && x.rank() != 4) || c.rank() != 2 || s.rank() != 2)
     n.error("the input has rank {}, the tables {} and {}; expected 3 or 4, and 2", x.rank(),
             c.rank(), s.rank());
   std::vector<Size> in = n.sizes(x), table = n.sizes(c);
   int64_t heads = n.intAttr("num_heads", 0), dim = n.intAttr("rotary_embedding_dim", 0);
-  if (positions.rank() == 2)
+  if (positions.rank() == 2) {
+    n.requireShape(positions, {in[0], in[x.rank() == 3 ? 1 : 2]}, "position_ids");
     n.requireIndices(positions, table[0], "position_ids", /*negative=*/false);
+  } else if (positions.rank() == 1)
+    n.requireShape(positions, n.size(1), "position_ids");
+  else if (positions.rank() > 2)
+    n.error("'position_ids' is {}; expected at most rank 2", n.typeText(positions));
   if (!dim && heads == 0 && x.rank() == 3) { // as wide as the tables say
     if (!in[2].constant() || !table[1].constant() || !*table[1].constant())
       n.error("the sizes of the input and the tables must be known while compiling");
     heads = *in[2].constant() / (2 * *table[1].constant());
   }
-  n.output(0, rotated(n, x, c, s, heads, dim, n.intAttr("interleaved", 0) != 0,
+  n.output(0, rotated(n, x, c, s, heads, dim, n.flagAttr("interleaved", false),
                       n.floatAttr("scale", 1.0), [&](Scalar b, Scalar t) -> SmallVector<Scalar> {
                         Scalar p = positions.rank() == 2
                                        ? n.toIndex(n.at(positions, {b, t}))
@@ -237,7 +261,7 @@ ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
     n.error("'qk_output' and 'sliding_window_cache' are not supported");
   int64_t heads = n.intAttr("num_heads"), groups = n.intAttr("kv_num_heads"),
           window = n.intAttr("local_window_size", -1);
-  bool causal = n.intAttr("causal", 1) != 0, smooth = n.intAttr("smooth_softmax", 0) != 0;
+  bool causal = n.flagAttr("causal", true), smooth = n.flagAttr("smooth_softmax", false);
   double softcap = n.floatAttr("softcap", 0.0), scale = n.floatAttr("scale", 0.0);
   if (!k != !v || !pastK != !pastV)
     n.error("keys and values must be given together, and so must those of the past");
@@ -278,13 +302,13 @@ ORTC_ONNX_OP_IN("com.microsoft", "GroupQueryAttention", since(1)) {
     return select(isPrompt, 0.0, max(known - rows, 0.0));
   });
   auto start = [&](Scalar b) { return n.toIndex(n.at(before, b)); };
-  if (n.intAttr("do_rotary", 0)) {
+  if (n.flagAttr("do_rotary", false)) {
     if (!cosines || !sines) n.error("'do_rotary' is set, but there are no tables");
     auto row = [&](Scalar b, Scalar t) -> SmallVector<Scalar> {
       Scalar p = positions ? n.toIndex(n.at(positions, {b, t})) : start(b) + t;
       return {safeIndex(n, p, n.size(cosines, 0))};
     };
-    bool interleaved = n.intAttr("rotary_interleaved", 0) != 0;
+    bool interleaved = n.flagAttr("rotary_interleaved", false);
     if (!n.size(cosines, 1).constant()) n.error("the sizes of 'cos_cache' must be known");
     int64_t turned = 2 * *n.size(cosines, 1).constant();
     q = rotated(n, q, cosines, sines, heads, turned, interleaved, 1, row);

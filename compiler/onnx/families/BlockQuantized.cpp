@@ -110,7 +110,7 @@ ORTC_ONNX_OP_IN("com.microsoft", "MatMulBnb4", since(1)) {
          largest = n.input(2, "absmax", floating);
   int64_t K = n.intAttr("K"), N = n.intAttr("N"), block = n.intAttr("block_size"),
           kind = n.intAttr("quant_type");
-  bool byRows = n.intAttr("transB", 1) != 0;
+  bool byRows = n.flagAttr("transB", true);
   if (K < 1 || N < 1 || block < 16 || (kind != 0 && kind != 1))
     n.error("K is {}, N {}, 'block_size' {} and 'quant_type' {}", K, N, block, kind);
   DType wide = wideType(a.dtype);
@@ -146,6 +146,12 @@ ORTC_ONNX_OP_IN("com.microsoft", "GatherBlockQuantized", since(1)) {
   if (scales.rank() != rank || (zeros && zeros.rank() != rank))
     n.error("'scales' and 'zero_points' must have rank {}", rank);
   in.back() = in.back() * n.size(perByte);
+  std::vector<Size> groups = in;
+  groups[along] = ceilDiv(in[along], n.size(block));
+  n.requireShape(scales, groups, "scales");
+  if (packed && zeros && zeros.dtype == DType::U8)
+    groups.back() = ceilDiv(groups.back(), n.size(perByte));
+  if (zeros) n.requireShape(zeros, groups, "zero_points");
   shape.assign(in.begin(), in.begin() + axis);
   shape.insert(shape.end(), at.begin(), at.end());
   shape.insert(shape.end(), in.begin() + axis + 1, in.end());

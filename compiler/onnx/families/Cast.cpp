@@ -85,7 +85,7 @@ static Tensor convert(NodeBuilder& n, Tensor x, DType to) {
     return n.map(x, to, [&](Scalar v) { return n.cast(n.cast(v, DType::I32), to); });
   // Numbers beyond the range of an 8-bit float become its largest number, or (saturate = 0) NaN or
   // infinity.
-  bool saturate = n.intAttr("saturate", 1) != 0;
+  bool saturate = n.flagAttr("saturate", true);
   if (!isF8(to) || !saturate) return n.castTo(x, to);
   double limit = largest(to);
   return n.map(x, to, [&](Scalar v) {

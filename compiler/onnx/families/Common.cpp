@@ -41,7 +41,7 @@ void requireTuples(NodeBuilder& n, Tensor indices, ArrayRef<Size> extents, Strin
 
 Tensor alignedForOldBroadcast(NodeBuilder& n, Tensor x, Tensor y) {
   if (n.opset >= 7) return y;
-  if (!n.intAttr("broadcast", 0)) {
+  if (!n.flagAttr("broadcast", false)) {
     if (x.rank() != y.rank())
       n.error("operands have ranks {} and {}, and 'broadcast' is not set", x.rank(), y.rank());
     return y;
@@ -152,7 +152,7 @@ std::vector<WindowDim> readWindow(NodeBuilder& n, ArrayRef<Size> in, ArrayRef<in
   if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty())
     n.error("'auto_pad' is '{}'; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", mode);
   if (mode == "VALID") std::fill(pads.begin(), pads.end(), 0);
-  bool ceil = n.intAttr("ceil_mode", 0) != 0 && mode != "VALID"; // VALID keeps whole windows only
+  bool ceil = n.flagAttr("ceil_mode", false) && mode != "VALID"; // VALID keeps whole windows only
   std::vector<WindowDim> dims(count);
   for (size_t i = 0; i < count; ++i) {
     WindowDim& d = dims[i];
@@ -241,6 +241,11 @@ RuntimeAxes runtimeAxes(NodeBuilder& n, Tensor axes, int64_t rank, StringRef nam
     }
     r.has.push_back(any);
   }
+  Size named = n.size(0);
+  for (Scalar has : r.has)
+    named = named + selectSize(n, has, n.size(1), n.size(0));
+  n.requireEqual(named, n.size(static_cast<int64_t>(r.count)),
+                 fmt::format("'{}' names an axis twice, or one that is out of range", name.str()));
   return r;
 }
 

@@ -176,7 +176,7 @@ ORTC_ONNX_OP("EyeLike", since(9, 22)) {
 ORTC_ONNX_OP("Trilu", since(14)) {
   Tensor x = n.input(0, "input", plainType);
   if (x.rank() < 2) n.error("the input has rank {}; expected at least 2", x.rank());
-  bool upper = n.intAttr("upper", 1) != 0;
+  bool upper = n.flagAttr("upper", true);
   Size k = n.size(0);
   if (Tensor t = n.optionalInput(1, "k", indexInteger)) {
     std::vector<Size> v = n.asSizes(t, "k");

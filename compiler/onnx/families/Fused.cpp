@@ -90,7 +90,10 @@ ORTC_ONNX_OP_IN("com.microsoft", "FusedConv", since(1)) {
          bias = n.optionalInput(2, "B", oneOf({x.dtype})),
          z = n.optionalInput(3, "Z", oneOf({x.dtype}));
   Tensor y = convolution(n, x, w, std::nullopt);
-  if (bias) y = sum(n, y, alongChannels(n, bias, y.rank()));
+  if (bias) {
+    n.requireShape(bias, n.size(y, 1), "B");
+    y = sum(n, y, alongChannels(n, bias, y.rank()));
+  }
   if (z) y = sum(n, y, z);
   n.output(0, activated(n, y, n.floatsAttr("activation_params", std::vector<float>{})));
 }
@@ -120,8 +123,8 @@ static Tensor matrixOf(NodeBuilder& n, Tensor t, bool transposed, bool batch) {
 static void fusedMatMul(NodeBuilder& n) {
   Tensor a = n.input(0, "A", floating), b = n.input(1, "B", oneOf({a.dtype}));
   double alpha = n.floatAttr("alpha", 1.0);
-  a = matrixOf(n, a, n.intAttr("transA", 0) != 0, n.intAttr("transBatchA", 0) != 0);
-  b = matrixOf(n, b, n.intAttr("transB", 0) != 0, n.intAttr("transBatchB", 0) != 0);
+  a = matrixOf(n, a, n.flagAttr("transA", false), n.flagAttr("transBatchA", false));
+  b = matrixOf(n, b, n.flagAttr("transB", false), n.flagAttr("transBatchB", false));
   Tensor y = n.matmul(a, b);
   n.output(0, alpha == 1 ? y : n.map(y, [&](Scalar v) { return v * alpha; }));
 }
@@ -232,7 +235,7 @@ static Tensor perHead(NodeBuilder& n, Tensor t, int64_t heads) {
 /// the order of tokens.
 static Tensor maskedAttention(NodeBuilder& n, const Heads& h, Tensor mask, Tensor bias, Size past) {
   double filter = n.floatAttr("mask_filter_value", -10000.0);
-  bool causal = n.intAttr("unidirectional", 0) != 0;
+  bool causal = n.flagAttr("unidirectional", false);
   std::vector<Size> q = n.sizes(h.q);
   Size B = q[0];
   if (!q[3].constant()) n.error("the size of a head must be known while compiling");
@@ -307,7 +310,8 @@ ORTC_ONNX_OP_IN("com.microsoft", "Attention", since(1)) {
          mask = n.optionalInput(3, "mask_index", indexInteger),
          past = n.optionalInput(4, "past", same),
          extra = n.optionalInput(5, "attention_bias", same);
-  if (n.intAttr("do_rotary", 0) || n.intAttr("past_present_share_buffer", 0) || n.hasInput(6))
+  if (n.flagAttr("do_rotary", false) || n.flagAttr("past_present_share_buffer", false) ||
+      n.hasInput(6))
     n.error("rotary embedding and shared buffers are not supported");
   int64_t heads = n.intAttr("num_heads");
   Size all = n.size(w, 1);

@@ -51,7 +51,8 @@ ORTC_ONNX_OP("IsNaN", since(9, 13, 20)) {
   n.output(0, n.map(n.input(0, "X", floating), DType::Bool, [](Scalar x) { return isNaN(x); }));
 }
 ORTC_ONNX_OP("IsInf", since(10, 20)) {
-  bool negative = n.intAttr("detect_negative", 1), positive = n.intAttr("detect_positive", 1);
+  bool negative = n.flagAttr("detect_negative", true),
+       positive = n.flagAttr("detect_positive", true);
   n.output(0, n.map(n.input(0, "X", floating), DType::Bool, [&](Scalar x) {
     if (negative && positive) return isInf(x);
     if (negative) return equal(x, -INFINITY);

@@ -11,6 +11,10 @@ static Tensor negativeLogLikelihood(NodeBuilder& n, Tensor logp, Tensor target, 
   if (logp.rank() < 2 || target.rank() != logp.rank() - 1)
     n.error("the scores have rank {} and the targets {}; expected one less", logp.rank(),
             target.rank());
+  std::vector<Size> scores = n.sizes(logp);
+  if (weight) n.requireShape(weight, scores[1], "weight");
+  scores.erase(scores.begin() + 1);
+  n.requireShape(target, scores, "target");
   std::string reduction = n.stringAttr("reduction", "mean");
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
     n.error("'reduction' is '{}'; expected none, sum or mean", reduction);

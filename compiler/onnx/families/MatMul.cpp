@@ -22,8 +22,8 @@ Tensor gemm(NodeBuilder& n, Tensor a, Tensor b, Tensor c) {
   if (a.rank() != 2 || b.rank() != 2)
     n.error("'A' has rank {} and 'B' {}; expected 2", a.rank(), b.rank());
   double alpha = n.floatAttr("alpha", 1.0), beta = n.floatAttr("beta", 1.0);
-  std::string equation = n.intAttr("transA", 0) ? "km," : "mk,";
-  equation += n.intAttr("transB", 0) ? "nk->mn" : "kn->mn";
+  std::string equation = n.flagAttr("transA", false) ? "km," : "mk,";
+  equation += n.flagAttr("transB", false) ? "nk->mn" : "kn->mn";
   Tensor y = n.contract(a, b, equation);
   std::vector<Size> shape = n.sizes(y);
   if (!c || beta == 0) {

@@ -68,7 +68,7 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "SVMRegressor", since(1)) {
   auto coefficients = n.floatsAttr("coefficients"), rho = n.floatsAttr("rho");
   if (rho.empty()) n.error("'rho' is empty");
   int64_t vectors = n.intAttr("n_supports", 0);
-  bool oneClass = n.intAttr("one_class", 0) != 0;
+  bool oneClass = n.flagAttr("one_class", false);
   Tensor s;
   if (vectors > 0) {
     if (static_cast<int64_t>(coefficients.size()) != vectors)

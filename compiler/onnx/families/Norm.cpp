@@ -13,15 +13,15 @@ ORTC_ONNX_OP("BatchNormalization", since(1, 6, 7, 9, 14, 15)) {
          bias = n.input(2, "B", floating);
   Tensor mean = n.input(3, "input_mean", floating), var = n.input(4, "input_var", floating);
   double epsilon = n.floatAttr("epsilon", 1e-5), momentum = n.floatAttr("momentum", 0.9);
-  if (n.opset < 7 && !n.intAttr("is_test", 0) && n.wantsOutput(1))
+  if (n.opset < 7 && !n.flagAttr("is_test", false) && n.wantsOutput(1))
     n.fail("'is_test' is 0, and running statistics are outputs: this form is for training only",
            {{true, "export the model for inference"}});
   if (n.opset >= 7 && n.opset < 14 && n.wantsOutput(1))
     n.fail("running statistics are outputs: this form is for training only",
            {{true, "export the model for inference"}});
-  bool training = n.opset >= 14 && n.intAttr("training_mode", 0);
+  bool training = n.opset >= 14 && n.flagAttr("training_mode", false);
   // spatial = 0 (before opset 9): statistics for each place, too
-  bool perPlace = n.opset < 9 && !n.intAttr("spatial", 1);
+  bool perPlace = n.opset < 9 && !n.flagAttr("spatial", true);
   auto place = [&](Tensor t) { return perPlace ? t : alongChannels(n, t, x.rank()); };
   if (!perPlace)
     for (Tensor t : {scale, bias, mean, var}) {
@@ -79,6 +79,9 @@ static Moments moments(NodeBuilder& n, Tensor x, ArrayRef<int64_t> axes, double 
 Tensor normalised(NodeBuilder& n, Tensor x, Tensor gamma, Tensor beta, double epsilon,
                   bool withMean) {
   int64_t last = x.rank() - 1;
+  if (last < 0) n.error("the input is a scalar; expected at least rank 1");
+  n.requireBroadcast(gamma, n.size(x, last), "gamma");
+  if (beta) n.requireBroadcast(beta, n.size(x, last), "beta");
   Tensor wide = widened(n, x);
   DType type = wide.dtype;
   Tensor mean, inverse;
@@ -115,6 +118,8 @@ ORTC_ONNX_OP("LayerNormalization", since(17)) {
   Tensor x = n.input(0, "X", floating), scale = n.input(1, "Scale", oneOf({x.dtype})),
          bias = n.optionalInput(2, "B", oneOf({x.dtype}));
   std::vector<int64_t> axes = axesFrom(n.axis(n.intAttr("axis", -1), x.rank()), x.rank());
+  n.requireBroadcast(scale, n.sizes(x), "Scale");
+  if (bias) n.requireBroadcast(bias, n.sizes(x), "B");
   DType type = stashType(n, x.dtype);
   Tensor wide = n.castTo(x, type);
   Moments m = moments(n, wide, axes, n.floatAttr("epsilon", 1e-5));
@@ -132,6 +137,7 @@ ORTC_ONNX_OP("RMSNormalization", since(23)) {
   Tensor x = n.input(0, "X", floating), scale = n.input(1, "scale", floating);
   std::vector<int64_t> axes = axesFrom(n.axis(n.intAttr("axis", -1), x.rank()), x.rank());
   double epsilon = n.floatAttr("epsilon", 1e-5);
+  n.requireBroadcast(scale, n.sizes(x), "scale");
   DType type = stashType(n, x.dtype);
   Tensor wide = n.castTo(x, type);
   Tensor squares = n.map(wide, [](Scalar v) { return v * v; });
@@ -148,6 +154,8 @@ ORTC_ONNX_OP("InstanceNormalization", since(1, 6, 22)) {
   Tensor x = n.input(0, "input", floating), scale = n.input(1, "scale", oneOf({x.dtype})),
          bias = n.input(2, "B", oneOf({x.dtype}));
   if (x.rank() < 3) n.error("the input has rank {}; expected at least 3", x.rank());
+  n.requireShape(scale, n.size(x, 1), "scale");
+  n.requireShape(bias, n.size(x, 1), "B");
   DType type = wideType(x.dtype);
   Moments m = moments(n, n.castTo(x, type), axesFrom(2, x.rank()), n.floatAttr("epsilon", 1e-5));
   n.output(0, n.map({x, m.mean, m.inverseDeviation, alongChannels(n, scale, x.rank()),
@@ -221,17 +229,22 @@ ORTC_ONNX_OP("LRN", since(1, 13)) {
          bias = n.floatAttr("bias", 1.0);
   int64_t size = n.intAttr("size");
   if (size < 1) n.error("'size' is {}", size);
-  int64_t before = (size - 1) / 2;
   DType type = wideType(x.dtype);
   Size channels = n.size(x, 1);
-  Tensor sum =
-      n.generateReduce(n.sizes(x), n.size(size), type, 0, [&](ArrayRef<Scalar> i, Scalar carried) {
-        SmallVector<Scalar> at(i.drop_back());
-        at[1] = i[1] + i.back() - static_cast<double>(before);
-        Scalar inside = bitAnd(at[1] >= 0.0, at[1] < n.index(channels));
-        Scalar v = n.cast(n.atOr(x, at, inside, 0), type);
-        return carried + v * v;
-      });
+  // No side of the window needs to reach further than all channels.
+  auto side = [&](int64_t wanted) {
+    bool may = wanted < 16 || (channels.constant() && wanted < *channels.constant());
+    return may ? n.size(wanted) : min(n.size(wanted), max(channels - n.size(1), n.size(0)));
+  };
+  Size before = side((size - 1) / 2), after = side(size / 2);
+  Tensor sum = n.generateReduce(n.sizes(x), before + after + n.size(1), type, 0,
+                                [&](ArrayRef<Scalar> i, Scalar carried) {
+                                  SmallVector<Scalar> at(i.drop_back());
+                                  at[1] = i[1] + i.back() - n.index(before);
+                                  Scalar inside = bitAnd(at[1] >= 0.0, at[1] < n.index(channels));
+                                  Scalar v = n.cast(n.atOr(x, at, inside, 0), type);
+                                  return carried + v * v;
+                                });
   n.output(0, n.map(x, sum, [&](Scalar v, Scalar s) {
     Scalar base = s * (alpha / static_cast<double>(size)) + bias;
     // x^(3/4) is two square roots

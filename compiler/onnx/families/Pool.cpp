@@ -72,7 +72,7 @@ ORTC_ONNX_OP("MaxPool", since(1, 8, 10, 11, 12, 22)) {
   if (!n.wantsOutput(1)) return;
   // Where the largest element is: its place in the flattened input, or with columns outermost in
   // each image.
-  bool columns = n.intAttr("storage_order", 0) != 0;
+  bool columns = n.flagAttr("storage_order", false);
   size_t rank = p.in.size();
   Tensor at =
       n.generateReduce(p.out, p.window, DType::I64, -1, [&](ArrayRef<Scalar> i, Scalar carried) {
@@ -142,7 +142,7 @@ static Scalar tapCount(NodeBuilder& n, const WindowDim& d, Size in, Scalar o, bo
 
 Tensor averagePool(NodeBuilder& n, Tensor x) {
   Pool p = readPool(n, x);
-  bool withPads = n.intAttr("count_include_pad", 0) != 0;
+  bool withPads = n.flagAttr("count_include_pad", false);
   DType wide = wideType(p.x.dtype);
   Tensor sum = foldWindows(n, p, wide, 0, [](Scalar c, Scalar v) { return c + v; });
   double all = 1;

@@ -14,16 +14,17 @@ struct Quantised {
 };
 } // namespace
 
+static void requireScalar(NodeBuilder& n, Tensor t, StringRef name) {
+  if (t && t.rank() != 0) n.error("'{}' is {}; expected a scalar", name.str(), n.typeText(t));
+}
+
 static Quantised operand(NodeBuilder& n, size_t i, StringRef name) {
   static const TypeSet eight = oneOf({DType::I8, DType::U8});
   Quantised q{
       n.input(i, name, eight), n.input(i + 1, name.str() + "_scale", oneOf({DType::F32})), {}};
   q.zero = n.optionalInput(i + 2, name.str() + "_zero_point", oneOf({q.x.dtype}));
-  for (Tensor* t : {&q.scale, &q.zero}) {
-    *t = scalarOrSelf(n, *t);
-    if (*t && t->rank() != 0)
-      n.error("a scale or zero point of '{}' is {}; expected a scalar", name.str(), n.typeText(*t));
-  }
+  requireScalar(n, q.scale, name.str() + "_scale");
+  requireScalar(n, q.zero, name.str() + "_zero_point");
   return q;
 }
 
@@ -40,8 +41,11 @@ static Tensor real(NodeBuilder& n, const Quantised& q) {
 
 /// y as numbers of a scale (input i) and zero point (input i + 1).
 static Tensor quantisedAs(NodeBuilder& n, Tensor y, size_t i, DType otherwise) {
-  Tensor scale = scalarOrSelf(n, n.input(i, "y_scale", oneOf({DType::F32}))),
-         zero = scalarOrSelf(n, n.optionalInput(i + 1, "y_zero_point"));
+  static const TypeSet eight = oneOf({DType::I8, DType::U8});
+  Tensor scale = n.input(i, "y_scale", oneOf({DType::F32})),
+         zero = n.optionalInput(i + 1, "y_zero_point", eight);
+  requireScalar(n, scale, "y_scale");
+  requireScalar(n, zero, "y_zero_point");
   DType to = zero ? zero.dtype : otherwise;
   std::vector<Tensor> in{y, scale};
   if (zero) in.push_back(zero);
@@ -100,7 +104,7 @@ static Tensor channelsLast(NodeBuilder& n, Tensor x) {
 }
 
 ORTC_ONNX_OP_IN("com.microsoft", "QLinearGlobalAveragePool", since(1)) {
-  bool last = n.intAttr("channels_last", 0) != 0;
+  bool last = n.flagAttr("channels_last", false);
   unary(n, [&](Tensor x) {
     if (x.rank() < 3) n.error("the input has rank {}; expected at least 3", x.rank());
     std::vector<int64_t> axes;
@@ -111,7 +115,7 @@ ORTC_ONNX_OP_IN("com.microsoft", "QLinearGlobalAveragePool", since(1)) {
 }
 
 ORTC_ONNX_OP_IN("com.microsoft", "QLinearAveragePool", since(1)) {
-  bool last = n.intAttr("channels_last", 0) != 0;
+  bool last = n.flagAttr("channels_last", false);
   unary(n, [&](Tensor x) {
     if (last) x = channelsFirst(n, x);
     Tensor y = averagePool(n, x);
@@ -160,8 +164,8 @@ ORTC_ONNX_OP_IN("com.microsoft", "QGemm", since(1)) {
     n.error("'A' and 'B' have ranks {} and {}; expected 2", a.rank(), b.rank());
   if (c && c.rank() > 2) n.error("'C' has rank {}; expected at most 2", c.rank());
   double alpha = n.floatAttr("alpha", 1.0);
-  if (n.intAttr("transA", 0)) a = n.transpose(a, {1, 0});
-  if (n.intAttr("transB", 0)) b = n.transpose(b, {1, 0});
+  if (n.flagAttr("transA", false)) a = n.transpose(a, {1, 0});
+  if (n.flagAttr("transB", false)) b = n.transpose(b, {1, 0});
   Tensor acc = product(n, a, az, b, bz);
   if (c) acc = n.map(acc, c, [](Scalar v, Scalar w) { return v + w; });
   std::vector<Tensor> in{acc, aScale, bScale};

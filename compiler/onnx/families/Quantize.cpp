@@ -91,7 +91,7 @@ static void quantize(NodeBuilder& n) {
   int64_t axis = quantAxis(n, x), block = n.intAttr("block_size", 0);
   std::vector<Tensor> in{x, placed(n, scale, x, axis, block, "y_scale")};
   if (zero) in.push_back(placed(n, zero, x, axis, block, "y_zero_point"));
-  bool saturate = n.intAttr("saturate", 1) != 0;
+  bool saturate = n.flagAttr("saturate", true);
   n.output(0, n.map(in, to, [&](ArrayRef<Scalar> s) {
     Scalar v = n.cast(s[0], type) / n.cast(s[1], type), z = zero ? s[2] : Scalar();
     if (isInteger(to)) return quantized(n, v, z, to);
@@ -266,9 +266,11 @@ ORTC_ONNX_OP("QLinearConv", since(10)) {
   Tensor yScale = n.input(6, "y_scale", floating), yz = n.input(7, "y_zero_point", eightBit),
          bias = n.optionalInput(8, "B", oneOf({DType::I32}));
   Tensor acc = integerConv(n, x, xz, w, wz);
+  if (bias) n.requireShape(bias, n.size(acc, 1), "B");
   if (bias)
     acc = n.map(acc, alongChannels(n, bias, acc.rank()), [](Scalar v, Scalar s) { return v + s; });
   Tensor scale = scalarOrSelf(n, wScale);
+  if (scale.rank() != 0) n.requireShape(scale, n.size(acc, 1), "w_scale");
   if (scale.rank() == 1) scale = alongChannels(n, scale, acc.rank());
   n.output(0, requantized(n, acc, scalarOrSelf(n, xScale), scale, scalarOrSelf(n, yScale),
                           scalarOrSelf(n, yz)));

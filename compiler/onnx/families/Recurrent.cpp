@@ -112,13 +112,19 @@ static Recurrent readRecurrent(NodeBuilder& n, int64_t gates, ArrayRef<StringRef
             quantised ? "columns" : "rows");
   if (!have.is(c.directions))
     n.error("'W' is {}, which does not fit direction '{}'", n.typeText(c.w), direction);
-  c.layout = n.intAttr("layout", 0), c.clip = n.floatAttr("clip", 0.0);
+  Size directions = n.size(c.directions), rows = n.size(gates * c.hidden);
+  n.requireShape(c.r, {directions, rows, hidden}, "R");
+  n.requireShape(c.w, {directions, rows, n.size(c.x, 2)}, "W");
+  if (c.bias) n.requireShape(c.bias, {directions, n.size(2 * gates * c.hidden)}, "B");
+  c.layout = n.flagAttr("layout", false), c.clip = n.floatAttr("clip", 0.0);
   if (c.layout) {
     c.x = n.transpose(c.x, {1, 0, 2});
-    if (c.initialH) c.initialH = n.transpose(c.initialH, {1, 0, 2});
+    if (c.initialH && c.initialH.rank() == 3) c.initialH = n.transpose(c.initialH, {1, 0, 2});
   }
   c.activations = readActivations(n, defaults, c.directions);
   c.steps = n.size(c.x, 0), c.batch = n.size(c.x, 1);
+  if (c.initialH) n.requireShape(c.initialH, {directions, c.batch, hidden}, "initial_h");
+  if (c.lengths) n.requireShape(c.lengths, c.batch, "sequence_lens");
   return c;
 }
 
@@ -294,7 +300,7 @@ ORTC_ONNX_OP("RNN", since(1, 7, 14, 22)) {
 // Gates in the order update (z), reset (r), candidate (h).
 ORTC_ONNX_OP("GRU", since(1, 3, 7, 14, 22)) {
   Recurrent c = readRecurrent(n, 3, {"Sigmoid", "Tanh"});
-  bool resetAfter = n.intAttr("linear_before_reset", 0) != 0;
+  bool resetAfter = n.flagAttr("linear_before_reset", false);
   int64_t H = c.hidden;
   std::vector<DirectionResult> results;
   for (int64_t d = 0; d < c.directions; ++d) {
@@ -347,8 +353,11 @@ lstm(NodeBuilder& n, const Recurrent& c,
   int64_t H = c.hidden;
   Tensor initialC = n.optionalInput(6, "initial_c", oneOf({c.x.dtype})),
          peepholes = n.optionalInput(7, "P", oneOf({c.x.dtype}));
-  if (c.layout && initialC) initialC = n.transpose(initialC, {1, 0, 2});
-  bool coupled = n.intAttr("input_forget", 0) != 0;
+  if (c.layout && initialC && initialC.rank() == 3) initialC = n.transpose(initialC, {1, 0, 2});
+  Size directions = n.size(c.directions);
+  if (initialC) n.requireShape(initialC, {directions, c.batch, n.size(H)}, "initial_c");
+  if (peepholes) n.requireShape(peepholes, {directions, n.size(3 * H)}, "P");
+  bool coupled = n.flagAttr("input_forget", false);
   std::vector<DirectionResult> results;
   for (int64_t d = 0; d < c.directions; ++d) {
     const Activation *f = &c.activations[3 * d], *g = f + 1, *h = f + 2;

@@ -23,7 +23,7 @@ struct Reduction {
 static Reduction readReduction(NodeBuilder& n, TypeSet types, int64_t axesAreInputSince = 18) {
   Reduction r;
   r.x = n.input(0, "data", types);
-  r.keep = n.intAttr("keepdims", 1) != 0;
+  r.keep = n.flagAttr("keepdims", true);
   std::vector<int64_t> given;
   if (n.opset < axesAreInputSince)
     given = n.intsAttr("axes", std::vector<int64_t>{});
@@ -171,7 +171,7 @@ ORTC_ONNX_OP("ReduceLogSumExp", since(1, 11, 13, 18, 28)) {
 static void argExtreme(NodeBuilder& n, bool largest) {
   Tensor x = n.input(0, "data", numeric);
   int64_t axis = n.axis(n.intAttr("axis", 0), x.rank());
-  bool keep = n.intAttr("keepdims", 1) != 0, last = n.intAttr("select_last_index", 0) != 0;
+  bool keep = n.flagAttr("keepdims", true), last = n.flagAttr("select_last_index", false);
   Tensor top = n.reduce(x, axis, true, largest ? -INFINITY : INFINITY,
                         [&](Scalar c, Scalar v) { return largest ? max(c, v) : min(c, v); });
   std::vector<Size> outer = n.sizes(top), kept = outer;
@@ -201,7 +201,7 @@ static void running(NodeBuilder& n, double init, llvm::function_ref<Scalar(Scala
   Tensor x = n.input(0, "x", numeric);
   std::vector<Size> given = n.asSizes(n.input(1, "axis", indexInteger), "axis"), in = n.sizes(x);
   if (given.size() != 1) n.error("input 'axis' must be a scalar");
-  bool exclusive = n.intAttr("exclusive", 0) != 0, reverse = n.intAttr("reverse", 0) != 0;
+  bool exclusive = n.flagAttr("exclusive", false), reverse = n.flagAttr("reverse", false);
   DType type = wideType(x.dtype);
   // x as [outer, extent, inner], flat: what is before and behind an axis that is read has a size
   // that depends on it, but all of it together has not.

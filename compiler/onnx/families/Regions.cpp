@@ -22,8 +22,7 @@ static Rois readRois(NodeBuilder& n, int64_t columns) {
   r.x = n.input(0, "X", floating), r.rois = n.input(1, "rois", oneOf({r.x.dtype}));
   if (r.x.rank() != 4 || r.rois.rank() != 2)
     n.error("'X' and 'rois' have ranks {} and {}; expected 4 and 2", r.x.rank(), r.rois.rank());
-  if (Size c = n.size(r.rois, 1); c.constant() && !c.is(columns))
-    n.error("'rois' is {}; expected {} columns", n.typeText(r.rois), columns);
+  n.requireShape(r.rois, {n.size(r.rois, 0), n.size(columns)}, "rois");
   r.in = n.sizes(r.x), r.count = n.size(r.rois, 0), r.wide = wideType(r.x.dtype);
   return r;
 }
@@ -45,6 +44,7 @@ ORTC_ONNX_OP("RoiAlign", since(10, 16, 22)) {
   double scale = n.floatAttr("spatial_scale", 1.0);
   bool half = pixel == "half_pixel", isMax = mode == "max";
   std::vector<Size> shape{r.count, r.in[1], n.size(height), n.size(width)};
+  n.requireShape(batches, r.count, "batch_indices");
   n.requireIndices(batches, r.in[0], "batch_indices", /*negative=*/false);
   n.output(0, n.generate(shape, r.x.dtype, [&](ArrayRef<Scalar> o) {
     Scalar batch = safeIndex(n, n.at(batches, o[0]), r.in[0]);
@@ -160,6 +160,8 @@ ORTC_ONNX_OP("NonMaxSuppression", since(10, 11)) {
   if (boxes.rank() != 3 || scores.rank() != 3)
     n.error("'boxes' and 'scores' have ranks {} and {}; expected 3", boxes.rank(), scores.rank());
   Size B = n.size(scores, 0), C = n.size(scores, 1), N = n.size(boxes, 1), most = n.size(0);
+  n.requireShape(boxes, {B, N, n.size(4)}, "boxes");
+  n.requireShape(scores, {B, C, N}, "scores");
   if (Tensor t = n.optionalInput(2, "max_output_boxes_per_class", oneOf({DType::I64}))) {
     std::vector<Size> v = n.asSizes(t, "max_output_boxes_per_class");
     if (v.size() != 1) n.error("'max_output_boxes_per_class' must have one element");
@@ -167,7 +169,7 @@ ORTC_ONNX_OP("NonMaxSuppression", since(10, 11)) {
   }
   Tensor overlap = n.optionalInput(3, "iou_threshold", oneOf({DType::F32})),
          least = n.optionalInput(4, "score_threshold", oneOf({DType::F32}));
-  bool centers = n.intAttr("center_point_box", 0) != 0;
+  bool centers = n.flagAttr("center_point_box", false);
   auto scalarOf = [&](Tensor t) { return n.at(t, SmallVector<Scalar>(t.rank(), n.index(0))); };
   // Per class: all boxes in the order of their scores, those that are taken, and how many they are.
   std::vector<Size> row{B, C};

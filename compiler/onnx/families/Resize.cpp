@@ -448,9 +448,9 @@ ORTC_ONNX_OP("Resize", since(10, 11, 13, 18, 19)) {
   m.nearestMode = n.stringAttr("nearest_mode", "round_prefer_floor");
   m.cubicA = n.floatAttr("cubic_coeff_a", -0.75),
   m.extrapolation = n.floatAttr("extrapolation_value", 0.0);
-  m.excludeOutside = n.intAttr("exclude_outside", 0) != 0 && m.mode == "cubic";
-  m.antialias = n.intAttr("antialias", 0) != 0;
-  if (m.antialias) m.excludeOutside = n.intAttr("exclude_outside", 0) != 0;
+  m.excludeOutside = n.flagAttr("exclude_outside", false) && m.mode == "cubic";
+  m.antialias = n.flagAttr("antialias", false);
+  if (m.antialias) m.excludeOutside = n.flagAttr("exclude_outside", false);
   static const StringRef transforms[] = {
       "half_pixel",           "pytorch_half_pixel", "align_corners",       "asymmetric",
       "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"};

@@ -61,6 +61,11 @@ static void scatterElements(NodeBuilder& n) {
   int64_t axis = n.axis(n.intAttr("axis", 0), data.rank());
   std::vector<Size> in = n.sizes(data), at = n.sizes(indices), rows = in;
   rows.erase(rows.begin() + axis);
+  n.requireShape(updates, at, "updates");
+  for (int64_t d = 0; d < data.rank(); ++d)
+    if (d != axis)
+      n.requireNonNegative(in[d] - at[d],
+                           "'indices' is larger than 'data' on axis " + std::to_string(d));
   n.requireIndices(indices, in[axis], "indices");
   auto combine = reductionOf(n);
   NodeBuilder::OutType result{in, data.dtype};
@@ -166,6 +171,10 @@ ORTC_ONNX_OP("TensorScatter", since(24)) {
   if (mode != "linear" && mode != "circular")
     n.error("'mode' is '{}'; expected linear or circular", mode);
   Size extent = n.size(past, axis), count = n.size(update, axis);
+  std::vector<Size> rows = n.sizes(past);
+  rows[axis] = count;
+  n.requireShape(update, rows, "update");
+  if (positions) n.requireShape(positions, rows[0], "write_indices");
   n.output(0, n.generate(n.sizes(past), past.dtype, [&](ArrayRef<Scalar> o) {
     // The row of the update that comes here, if any.
     Scalar from = positions ? n.toIndex(n.at(positions, o[0])) : n.index(0);
@@ -186,6 +195,7 @@ ORTC_ONNX_OP("MaxUnpool", since(9, 11, 22)) {
   if (rank < 3 || indices.rank() != rank)
     n.error("'X' and 'I' have ranks {} and {}; expected equal ones of at least 3", rank,
             indices.rank());
+  n.requireShape(indices, n.sizes(x), "I");
   std::vector<int64_t> kernel = n.intsAttr("kernel_shape"), ones(rank - 2, 1),
                        zeros(2 * (rank - 2), 0), strides = n.intsAttr("strides", ones),
                        pads = n.intsAttr("pads", zeros);

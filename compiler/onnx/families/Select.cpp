@@ -58,7 +58,7 @@ ORTC_ONNX_OP("TopK", since(1, 10, 11, 24)) {
   Tensor x = n.input(0, "X", numeric);
   if (x.rank() == 0) n.error("the input is a scalar");
   int64_t axis = n.axis(n.intAttr("axis", -1), x.rank());
-  bool largest = n.intAttr("largest", 1) != 0;
+  bool largest = n.flagAttr("largest", true);
   Size extent = n.size(x, axis), k = n.size(0);
   if (n.opset < 10)
     k = n.size(n.intAttr("k"));
@@ -111,7 +111,7 @@ ORTC_ONNX_OP("TopK", since(1, 10, 11, 24)) {
 // where each comes first, which of them each element is, and how often each comes.
 ORTC_ONNX_OP("Unique", since(11, 28)) {
   Tensor x = n.input(0, "X", plainType);
-  bool sorted = n.intAttr("sorted", 1) != 0, flat = !n.hasAttr("axis");
+  bool sorted = n.flagAttr("sorted", true), flat = !n.hasAttr("axis");
   if (flat) x = n.reshape(x, product(n, n.sizes(x)));
   int64_t axis = flat ? 0 : n.axis(n.intAttr("axis"), x.rank());
   // Slices as rows: [count, length].

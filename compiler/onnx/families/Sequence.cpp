@@ -118,7 +118,7 @@ ORTC_ONNX_OP("SplitToSequence", since(11, 24)) {
   int64_t axis = n.axis(n.intAttr("axis", 0), x.rank());
   Size extent = n.size(x, axis);
   std::vector<int64_t> parts;
-  bool dropAxis = !given && n.intAttr("keepdims", 1) == 0;
+  bool dropAxis = !given && !n.flagAttr("keepdims", true);
   if (given && given.rank() == 1)
     parts = n.requireInts(given, "split");
   else {
@@ -155,7 +155,7 @@ ORTC_ONNX_OP("SplitToSequence", since(11, 24)) {
 ORTC_ONNX_OP("ConcatFromSequence", since(11)) {
   if (Tensor s = n.anyInput(0, "input_sequence"); s.form == Tensor::Form::Stacked) {
     Tensor rows = plain(s);
-    bool isNew = n.intAttr("new_axis", 0) != 0;
+    bool isNew = n.flagAttr("new_axis", false);
     int64_t axis = n.axis(n.intAttr("axis"), rows.rank() - 1 + isNew);
     // The new dim goes to the axis, and is one with it unless it stays.
     std::vector<int64_t> order;
@@ -173,7 +173,7 @@ ORTC_ONNX_OP("ConcatFromSequence", since(11)) {
   }
   const std::vector<Tensor>& all = n.sequenceInput(0, "input_sequence");
   if (all.empty()) n.error("the sequence is empty");
-  bool isNew = n.intAttr("new_axis", 0) != 0;
+  bool isNew = n.flagAttr("new_axis", false);
   int64_t axis = n.axis(n.intAttr("axis"), all[0].rank() + isNew);
   n.output(0, isNew ? stacked(n, all, axis) : n.concat(all, axis));
 }

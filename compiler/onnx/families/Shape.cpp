@@ -91,7 +91,7 @@ ORTC_ONNX_OP("Reshape", since(1, 5, 13, 14, 19, 21, 23, 24, 25)) {
       want.push_back(n.size(v));
   } else
     want = n.asSizes(n.input(1, "shape", indexInteger), "shape");
-  n.output(0, reshapeTo(n, x, std::move(want), n.intAttr("allowzero", 0) != 0));
+  n.output(0, reshapeTo(n, x, std::move(want), n.flagAttr("allowzero", false)));
 }
 
 ORTC_ONNX_OP("Flatten", since(1, 9, 11, 13, 21, 23, 24, 25)) {

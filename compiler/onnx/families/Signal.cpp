@@ -15,8 +15,9 @@ static void window(NodeBuilder& n, double a, double b, double c) {
   auto type = dtypeFromOnnx(n.intAttr("output_datatype", 1));
   if (!type || !numeric.has(*type))
     n.error("'output_datatype' is {}, which is no numeric type", n.intAttr("output_datatype", 1));
-  bool periodic = n.intAttr("periodic", 1) != 0;
+  bool periodic = n.flagAttr("periodic", true);
   DType wide = *type == DType::F64 ? DType::F64 : DType::F32;
+  n.requireNonNegative(size[0], "'size' is negative");
   Size length = nonNegative(size[0]);
   n.output(0, n.generate(length, *type, [&](ArrayRef<Scalar> i) {
     Scalar period = n.fromIndex(n.index(length), wide);
@@ -57,6 +58,7 @@ ORTC_ONNX_OP("ReverseSequence", since(10, 28)) {
 ORTC_ONNX_OP("SwiGLU", since(28)) {
   double alpha = n.floatAttr("alpha", 1.0);
   Tensor a = n.input(0, "A", floating), b = n.input(1, "B", oneOf({a.dtype}));
+  n.requireShape(b, n.sizes(a), "B");
   n.output(0, n.map(a, b, [&](Scalar v, Scalar w) {
     return v * sigmoid(alpha == 1 ? v : v * alpha) * w;
   }));

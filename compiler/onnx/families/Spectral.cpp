@@ -109,7 +109,7 @@ static Tensor transformedAlong(NodeBuilder& n, Tensor x, Tensor length, int64_t 
   Size parts = n.size(x, x.rank() - 1);
   if (!parts.is(1) && !parts.is(2))
     n.error("the last size of the input is {}; expected 1 or 2", n.typeText(x));
-  bool inverse = n.intAttr("inverse", 0) != 0, half = n.intAttr("onesided", 0) != 0;
+  bool inverse = n.flagAttr("inverse", false), half = n.flagAttr("onesided", false);
   // The axis goes to the end, before the parts.
   std::vector<int64_t> order, back(x.rank());
   for (int64_t d = 0; d < x.rank() - 1; ++d)
@@ -175,7 +175,7 @@ ORTC_ONNX_OP("STFT", since(17)) {
   if (x.rank() != 2 && x.rank() != 3) n.error("the signal has rank {}; expected 2 or 3", x.rank());
   std::vector<Size> in = n.sizes(x),
                     step = {n.asSize(n.input(1, "frame_step", indexInteger), "frame_step")};
-  bool complex = x.rank() == 3 && in[2].is(2), half = n.intAttr("onesided", 1) != 0;
+  bool complex = x.rank() == 3 && in[2].is(2), half = n.flagAttr("onesided", true);
   if (x.rank() == 3 && !complex && !in[2].is(1))
     n.error("the last size of the signal is {}; expected 1 or 2", n.typeText(x));
   Size L = length ? n.asSize(length, "frame_length") : window ? n.size(window, 0) : in[1];
@@ -205,6 +205,8 @@ ORTC_ONNX_OP("MelWeightMatrix", since(17)) {
        rate = size(2, "sample_rate");
   Tensor low = n.input(3, "lower_edge_hertz", floating),
          high = n.input(4, "upper_edge_hertz", floating);
+  n.requireEqual(product(n, n.sizes(low)), n.size(1), "'lower_edge_hertz' must have one element");
+  n.requireEqual(product(n, n.sizes(high)), n.size(1), "'upper_edge_hertz' must have one element");
   auto type = dtypeFromOnnx(n.intAttr("output_datatype", 1));
   if (!type || !numeric.has(*type))
     n.error("'output_datatype' is {}, which is no numeric type", n.intAttr("output_datatype", 1));

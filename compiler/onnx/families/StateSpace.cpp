@@ -23,6 +23,9 @@ ORTC_ONNX_OP("CausalConvWithState", since(27)) {
   if (!in[1].constant() || !taps.constant())
     n.error("the channels and the sizes of 'weight' must be known while compiling");
   Size before = taps - n.size(1);
+  n.requireShape(w, {in[1], n.size(1), taps}, "weight");
+  if (bias) n.requireShape(bias, in[1], "bias");
+  if (past) n.requireShape(past, {in[0], in[1], before}, "past_state");
   if (!past) past = n.broadcastTo(n.scalarOf(0.0, x.dtype), {in[0], in[1], before});
   Tensor all = n.concat({past, x}, 2);
   Tensor y = n.conv(all, w, {1}, {1}, {0, 0}, *in[1].constant());
@@ -60,6 +63,18 @@ ORTC_ONNX_OP("LinearAttention", since(27)) {
             n.typeText(k), n.typeText(v));
   int64_t dk = *keyWidth.constant() / heads, dv = *valueWidth.constant() / heads,
           shared = qHeads / heads;
+  n.requireShape(q, {in[0], in[1], n.size(qHeads * dk)}, "query");
+  n.requireShape(k, {in[0], in[1], keyWidth}, "key");
+  n.requireShape(v, {in[0], in[1], valueWidth}, "value");
+  if (past) n.requireShape(past, {in[0], n.size(heads), n.size(dk), n.size(dv)}, "past_state");
+  for (auto [t, name] : {std::pair(decay, "decay"), std::pair(beta, "beta")}) {
+    if (!t) continue;
+    if (t.rank() != 3) n.error("'{}' is {}; expected rank 3", name, n.typeText(t));
+    Size width = n.size(t, 2);
+    bool each = width.is(1) || width.is(heads) || (name[0] == 'd' && width.is(heads * dk));
+    if (!each) n.error("'{}' is {}; expected 1 or {} columns", name, n.typeText(t), heads);
+    n.requireShape(t, {in[0], in[1], width}, name);
+  }
   auto wide1 = [&](Tensor t) { return t && n.size(t, 2).is(1); };
   bool perKey = decay && n.size(decay, 2).is(heads * dk) && dk != 1;
   double scale = n.floatAttr("scale", 0.0);

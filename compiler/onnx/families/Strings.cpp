@@ -75,7 +75,7 @@ ORTC_ONNX_OP("StringNormalizer", since(10)) {
   std::string action = n.stringAttr("case_change_action", "NONE");
   if (action != "NONE" && action != "LOWER" && action != "UPPER")
     n.error("'case_change_action' is '{}'; expected NONE, LOWER or UPPER", action);
-  bool sensitive = n.intAttr("is_case_sensitive", 0) != 0, matrix = x.rank() == 2;
+  bool sensitive = n.flagAttr("is_case_sensitive", false), matrix = x.rank() == 2;
   auto stop = n.stringsAttr("stopwords", std::vector<std::string>{});
   if (x.rank() < 1 || x.rank() > 2 || (matrix && n.size(x, 0).constant() && !n.size(x, 0).is(1)))
     n.error("the input is {}; expected [C] or [1,C]", n.typeText(x));

@@ -30,6 +30,8 @@ ORTC_ONNX_OP("Split", since(1, 2, 11, 13, 18)) {
     for (int64_t p : n.intsAttr("split"))
       parts.push_back(n.size(p));
   else {
+    if (n.opset >= 18 && !n.hasAttr("num_outputs"))
+      n.error("there is neither 'split' nor 'num_outputs'");
     int64_t wanted = n.opset >= 18 ? n.intAttr("num_outputs", count) : count;
     if (wanted != static_cast<int64_t>(count))
       n.error("'num_outputs' is {}, but there are {} outputs", wanted, count);

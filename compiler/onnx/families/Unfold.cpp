@@ -50,6 +50,15 @@ ORTC_ONNX_OP("DeformConv", since(19, 22)) {
     out.push_back(span / n.size(strides[d]) + n.size(1));
     places = places * out.back();
   }
+  if (n.intsAttr("kernel_shape", kernel) != kernel)
+    n.error("'kernel_shape' is not that of 'W', {}", n.typeText(w));
+  std::vector<Size> moved{in[0], n.size(offsetGroup * taps * rank)};
+  moved.insert(moved.end(), out.begin(), out.end());
+  n.requireShape(offset, moved, "offset");
+  moved[1] = n.size(offsetGroup * taps);
+  if (mask) n.requireShape(mask, moved, "mask");
+  if (bias) n.requireShape(bias, weights[0], "B");
+  n.requireEqual(in[1], weights[1] * n.size(group), "the channels of 'X' and 'W' differ");
   DType wide = wideType(x.dtype);
   int64_t perOffset = *in[1].constant() / offsetGroup;
   // [N, C, taps, out...]
@@ -131,6 +140,10 @@ ORTC_ONNX_OP("Col2Im", since(18)) {
   if (in[1].constant() && taps.constant() && *in[1].constant() % *taps.constant())
     n.error("{} columns are no multiple of the block's {} elements", *in[1].constant(),
             *taps.constant());
+  Size windows = n.size(1);
+  for (Size s : steps)
+    windows = windows * s;
+  n.requireEqual(in[2], windows, "the last size of 'input' is not the number of windows");
   std::vector<Size> shape{in[0], in[1] / max(taps, n.size(1))};
   shape.insert(shape.end(), image.begin(), image.end());
   n.output(0, n.generateReduce(shape, block, x.dtype, 0, [&](ArrayRef<Scalar> i, Scalar carried) {

@@ -33,7 +33,7 @@ static void gridSample(NodeBuilder& n, StringRef linear, int64_t most) {
     n.error("the last size of the grid must be {}", rank);
   Sampler s;
   s.mode = n.stringAttr("mode", linear.str()), s.padding = n.stringAttr("padding_mode", "zeros");
-  s.alignCorners = n.intAttr("align_corners", 0) != 0;
+  s.alignCorners = n.flagAttr("align_corners", false);
   if (s.mode == "bilinear") s.mode = "linear";
   if (s.mode == "bicubic") s.mode = "cubic";
   if (s.mode != "linear" && s.mode != "nearest" && s.mode != "cubic")
@@ -41,6 +41,7 @@ static void gridSample(NodeBuilder& n, StringRef linear, int64_t most) {
   if (s.padding != "zeros" && s.padding != "border" && s.padding != "reflection")
     n.error("'padding_mode' is '{}'; expected zeros, border or reflection", s.padding);
   std::vector<Size> in = n.sizes(x), out = n.sizes(grid), shape{in[0], in[1]};
+  n.requireEqual(in[0], out[0], "the batches of 'X' and 'grid' differ");
   shape.insert(shape.end(), out.begin() + 1, out.end() - 1);
   DType type = x.dtype == DType::F64 ? DType::F64 : DType::F32;
   n.output(0, n.generate(shape, x.dtype, [&](ArrayRef<Scalar> o) {
@@ -176,7 +177,7 @@ ORTC_ONNX_OP("AffineGrid", since(20)) {
   if (theta.rank() != 3 || (rank != 2 && rank != 3))
     n.error("'theta' has rank {} and 'size' {} values; expected 3, and 4 or 5", theta.rank(),
             size.size());
-  bool align = n.intAttr("align_corners", 0) != 0;
+  bool align = n.flagAttr("align_corners", false);
   std::vector<Size> shape{size[0]};
   shape.insert(shape.end(), size.begin() + 2, size.end());
   shape.push_back(n.size(rank));

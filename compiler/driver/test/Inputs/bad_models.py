@@ -175,6 +175,11 @@ def unknown_operator(f):
     return model([node("Frobnicate")])
 
 
+@bad("there is no operator 'relu' in domain 'ai.onnx'\n  help: did you mean 'Relu'?")
+def misspelt_operator(f):
+    return model([node("relu")])
+
+
 @bad("domain 'com.example' is not imported")
 def unknown_domain(f):
     return model([node("Relu", domain="com.example")])
@@ -192,7 +197,7 @@ def operator_too_new(f):
     return model([node("HardSwish")], opset=9)
 
 
-@bad("attribute 'axis' is a")
+@bad("attribute 'axis' is a string; expected a int")
 def wrong_attribute(f):
     return model([node("Softmax", axis="one")])
 
@@ -230,9 +235,74 @@ def too_few_inputs(f):
     return model([node("Add", ["x"])])
 
 
-@bad("output 1")
+@bad("output 1 ('z') is one too many: Relu (opset 17) has 1")
 def too_many_outputs(f):
     return model([node("Relu", outputs=["r", "z"]), node("Add", ["r", "z"])])
+
+
+@bad("output 1 ('z') is one too many: Relu (opset 17) has 1")
+def an_output_that_nobody_reads(f):
+    return model([node("Relu", outputs=["y", "z"])])
+
+
+@bad("required output 1 ('Indices') is missing")
+def too_few_outputs(f):
+    return model([node("TopK", ["x", "k"])], initializers=[tensor("k", np.array([1], np.int64))])
+
+
+@bad("input 1 ('x') is one too many: Relu (opset 17) has 1")
+def too_many_inputs(f):
+    return model([node("Relu", ["x", "x"])])
+
+
+@bad("input 0 ('x') is one too many: Constant (opset 17) has 0")
+def input_of_a_constant(f):
+    return model([node("Constant", value_int=1)])
+
+
+@bad("required input 0 ('A') is missing")
+def an_absent_input(f):
+    return model([node("Add", ["", "x"])])
+
+
+@bad("required input 0 ('inputs') is missing")
+def nothing_to_concat(f):
+    return model([node("Concat", [], axis=0)])
+
+
+@bad("attribute 'alpha' is not one of Relu (opset 17)\n  note: Relu has no attributes")
+def attribute_of_another_operator(f):
+    return model([node("Relu", alpha=0.1)])
+
+
+@bad("attribute 'strdies' is not one of Conv (opset 17)\n  note: Conv has auto_pad, dilations, group, kernel_shape, pads, strides\n"
+     "  help: did you mean 'strides'?")
+def misspelt_attribute(f):
+    return model([node("Conv", ["x", "w"], strdies=[2, 2])], [value("x", (1, 1, 4, 4))],
+                 initializers=[tensor("w", np.ones((1, 1, 2, 2), np.float32))])
+
+
+@bad("attribute 'axes' is not one of Squeeze (opset 17)\n  note: the attribute exists in opset 1 to 12")
+def attribute_of_an_older_opset(f):
+    return model([node("Squeeze", axes=[0])], [value("x", (1, 3))])
+
+
+@bad("attribute 'dilations' is not one of AveragePool (opset 17)\n  note: the attribute exists in opset 19 and later")
+def attribute_of_a_newer_opset(f):
+    return model([node("AveragePool", kernel_shape=[2, 2], dilations=[2, 2])], [value("x", (1, 1, 4, 4))])
+
+
+@bad("attribute 'alpha' is not one of Relu")
+def attribute_in_a_branch(f):
+    inner = helper.make_graph([node("Relu", outputs=["r"], alpha=0.1)], "g", [], [value("r", None)])
+    return model([node("If", ["c"], then_branch=inner, else_branch=branch("b", (2, 3)))], [value("c", (), TensorProto.BOOL), value("x")])
+
+
+@bad("attribute 'post_transform' is a int; expected a string")
+def attribute_of_ml(f):
+    m = model([node("LinearRegressor", domain="ai.onnx.ml", coefficients=[1.0, 2.0, 3.0], post_transform=1)])
+    m.opset_import.append(helper.make_opsetid("ai.onnx.ml", 1))
+    return m
 
 
 # ---- types and shapes ----
@@ -247,9 +317,35 @@ def no_broadcast(f):
     return model([node("Add", ["x", "w"])], initializers=[tensor("w", np.ones((4, 2), np.float32))])
 
 
-@bad("error:")
+@bad("inputs 0 ('A') and 1 ('B') are f32 and i64, and must be of one type")
 def types_contradict(f):
     return model([node("Add", ["x", "w"])], initializers=[tensor("w", np.ones((2, 3), np.int64))])
+
+
+@bad("inputs 0 ('data_0') and 2 ('data_0') are f32 and f64, and must be of one type")
+def types_of_a_list_contradict(f):
+    return model([node("Max", ["x", "x", "w"])], initializers=[tensor("w", np.ones((2, 3)))])
+
+
+@bad("input 0 ('X') is bool; expected f32, i8, i16, i32, i64, f16, f64 or bf16")
+def type_that_the_operator_lacks(f):
+    return model([node("Relu")], [value("x", dtype=TensorProto.BOOL)])
+
+
+@bad("input 0 ('X') is i32; expected f32, f16, f64 or bf16")
+def type_of_a_newer_opset(f):
+    return model([node("Relu")], [value("x", dtype=TensorProto.INT32)], opset=13)
+
+
+@bad("input 1 ('shape') is i32; expected i64")
+def type_of_a_shape(f):
+    return model([node("Reshape", ["x", "s"])], initializers=[tensor("s", np.array([3, 2], np.int32))])
+
+
+@bad("inputs 0 ('X') and 2 ('B') are f32 and f64, and must be of one type")
+def type_of_an_optional_input(f):
+    return model([node("Conv", ["x", "w", "b"])], [value("x", (1, 1, 4, 4))],
+                 initializers=[tensor("w", np.ones((1, 1, 2, 2), np.float32)), tensor("b", np.ones(1))])
 
 
 @bad("the input is declared as f32[2,3] but its initializer is f32[2]")
@@ -389,6 +485,128 @@ def map_input(f):
     return model([node("Neg", ["m"])], [m])
 
 
+# ---- inputs that do not fit each other ----
+
+def inputs(op, *dims, opset=17, types=None, constants=(), **attributes):
+    """A node whose inputs have these sizes; `constants` are more inputs, with their values."""
+    names = [f"i{k}" for k in range(len(dims))]
+    more = [tensor(f"c{k}", array) for k, array in enumerate(constants)]
+    return model([node(op, names + [c.name for c in more], **attributes)],
+                 [value(n, d, (types or {}).get(k, F)) for k, (n, d) in enumerate(zip(names, dims))], initializers=more, opset=opset)
+
+
+def microsoft(m):
+    m.graph.node[0].domain = "com.microsoft"
+    m.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return m
+
+
+@bad("'updates' is f32[2,2]; expected size 3 on axis 1")
+def updates_smaller_than_indices(f):
+    return inputs("ScatterElements", (4, 3), (2, 3), (2, 2), types={1: I64})
+
+
+@bad("'indices' is larger than 'data' on axis 1")
+def indices_larger_than_data(f):
+    return inputs("ScatterElements", (4, 3), (2, 4), (2, 4), types={1: I64})
+
+
+@bad("'target' is i64[3,5]; expected size 6 on axis 1")
+def targets_smaller_than_scores(f):
+    return inputs("NegativeLogLikelihoodLoss", (3, 4, 6), (3, 5), types={1: I64})
+
+
+@bad("'weight' is f32[3]; expected size 4 on axis 0")
+def weights_of_other_classes(f):
+    return inputs("NegativeLogLikelihoodLoss", (3, 4), (3,), (3,), types={1: I64})
+
+
+@bad("the batches of 'X' and 'grid' differ: 2 and 1")
+def grid_of_another_batch(f):
+    return inputs("GridSample", (2, 1, 4, 4), (1, 3, 3, 2))
+
+
+@bad("'batch_indices' is i64[2]; expected size 3 on axis 0")
+def rois_without_image(f):
+    return inputs("RoiAlign", (1, 1, 4, 4), (3, 4), constants=[np.array([0, 0], np.int64)], opset=16)
+
+
+@bad("'scores' is f32[1,1,5]; expected size 6 on axis 2")
+def scores_of_fewer_boxes(f):
+    return inputs("NonMaxSuppression", (1, 6, 4), (1, 1, 5))
+
+
+@bad("'offset' is f32[1,16,3,3]; expected size 8 on axis 1")
+def offsets_of_another_kernel(f):
+    return inputs("DeformConv", (1, 1, 4, 4), (1, 1, 2, 2), (1, 16, 3, 3), opset=19)
+
+
+@bad("the last size of 'input' is not the number of windows: 12 and 9")
+def columns_of_another_image(f):
+    return inputs("Col2Im", (1, 4, 12), constants=[np.array([4, 4]), np.array([2, 2])], opset=18)
+
+
+@bad("'sin_cache' is f32[1,2,3]; expected size 4 on axis 2")
+def tables_of_two_sizes(f):
+    return inputs("RotaryEmbedding", (1, 1, 2, 8), (1, 2, 4), (1, 2, 3), opset=23)
+
+
+@bad("'attn_mask' is f32[2,7], which does not broadcast to the scores: expected 1 or 5 on axis 1")
+def mask_longer_than_keys(f):
+    return inputs("Attention", (1, 1, 2, 4), (1, 1, 5, 4), (1, 1, 5, 4), (2, 7), opset=23)
+
+
+@bad("'R' is f32[2,12,3]; expected size 1 on axis 0")
+def directions_differ(f):
+    return inputs("LSTM", (2, 1, 4), (1, 12, 4), (2, 12, 3), hidden_size=3)
+
+
+@bad("'Scale' is f32[3,5]; expected size 1 or 4 on axis 1")
+def scale_that_makes_the_result_larger(f):
+    return inputs("LayerNormalization", (2, 3, 4), (3, 5))
+
+
+@bad("'slope' is f32[4,3]; expected size 1 or 2 on axis 0")
+def slope_that_makes_the_result_larger(f):
+    return inputs("PRelu", (2, 3), (4, 3))
+
+
+@bad("'scale' is f32[1]; expected size 2 on axis 0")
+def scale_of_one_channel(f):
+    return inputs("InstanceNormalization", (1, 2, 4), (1,), (2,))
+
+
+@bad("input 'shape' is i64[1,2]; expected at most rank 1")
+def shape_that_is_a_matrix(f):
+    return inputs("Reshape", (2, 3), constants=[np.array([[3, 2]])])
+
+
+@bad("there is neither 'split' nor 'num_outputs'")
+def split_into_anything(f):
+    return model([node("Split", outputs=["y", "z"])], opset=18)
+
+
+@bad("'keepdims' is 2; expected 0 or 1")
+def neither_no_nor_yes(f):
+    return model([node("ReduceMax", keepdims=2)])
+
+
+@bad("'size' is negative")
+def negative_window(f):
+    return model([node("HannWindow", ["s"])], initializers=[tensor("s", np.array(-4))])
+
+
+@bad("'A_scale' is f32[1]; expected a scalar")
+def scale_that_is_a_list(f):
+    U8 = TensorProto.UINT8
+    return microsoft(inputs("QLinearAdd", (2,), (1,), (), (2,), (), (), (), (), types={0: U8, 2: U8, 3: U8, 5: U8, 7: U8}))
+
+
+@bad("'scales' is f32[4,2]; expected size 3 on axis 0")
+def scales_of_another_table(f):
+    return microsoft(inputs("GatherBlockQuantized", (3, 64), (1,), (4, 2), types={0: TensorProto.INT8, 1: I64}, block_size=32, bits=8))
+
+
 # ---- subgraphs and functions ----
 
 def branch(name, dims=(2,), op="Constant", dtype=np.float32):
@@ -457,6 +675,33 @@ def function_twice(f):
 @bad("the call has 2 inputs but function 'F' has 1")
 def function_with_more_inputs(f):
     return with_functions([node("F", ["x", "x"], domain="my")], [function("F", [node("Relu", ["a"], ["b"])])])
+
+
+@bad("attribute 'alhpa' is not one of function 'F'\n  help: did you mean 'alpha'?")
+def function_with_other_attributes(f):
+    inner = function("F", [node("Relu", ["a"], ["b"])])
+    inner.attribute.append("alpha")
+    return with_functions([node("F", domain="my", alhpa=1)], [inner])
+
+
+@bad("attribute 'alpha' is not one of Relu")
+def attribute_in_a_function(f):
+    n = node("Relu", ["a"], ["b"])
+    a = n.attribute.add()
+    a.name, a.ref_attr_name, a.type = "alpha", "alpha", AttributeProto.FLOAT
+    inner = function("F", [n])
+    inner.attribute.append("alpha")
+    return with_functions([node("F", domain="my", alpha=1.0)], [inner])
+
+
+@bad("attribute 'axis' is a string; expected a int")
+def reference_of_another_type(f):
+    n = node("Softmax", ["a"], ["b"])
+    a = n.attribute.add()
+    a.name, a.ref_attr_name, a.type = "axis", "axis", AttributeProto.STRING
+    inner = function("F", [n])
+    inner.attribute.append("axis")
+    return with_functions([node("F", domain="my", axis="1")], [inner])
 
 
 @bad("which function 'F' does not have")

@@ -41,11 +41,14 @@ def branches(*rows):
 
 def labels(strings=False):
     """A classifier as exporters write it: a label, and the scores as a list of maps."""
-    keys = {"classlabels_strings": ["cat", "dog"]} if strings else {"classlabels_int64s": [3, 5]}
+    def keys(ints):
+        return {"classlabels_strings": ["cat", "dog"]} if strings else {ints: [3, 5]}
+
     label = TensorProto.STRING if strings else TensorProto.INT64
     nodes = [helper.make_node("LinearClassifier", ["x"], ["label", "scores"], name="classify", domain="ai.onnx.ml",
-                              coefficients=[1.0, -1.0, 2.0, -2.0, 0.5, -0.5], intercepts=[0.0, 0.1], post_transform="SOFTMAX", **keys),
-             helper.make_node("ZipMap", ["scores"], ["maps"], name="zip", domain="ai.onnx.ml", **keys)]
+                              coefficients=[1.0, -1.0, 2.0, -2.0, 0.5, -0.5], intercepts=[0.0, 0.1], post_transform="SOFTMAX",
+                              **keys("classlabels_ints")),
+             helper.make_node("ZipMap", ["scores"], ["maps"], name="zip", domain="ai.onnx.ml", **keys("classlabels_int64s"))]
     maps = helper.make_value_info("maps", helper.make_sequence_type_proto(helper.make_map_type_proto(
         label, helper.make_tensor_type_proto(TensorProto.FLOAT, []))))
     m = model(nodes, [f32("x", "batch", 3)], [helper.make_tensor_value_info("label", label, ["batch"]), maps])
