@@ -187,7 +187,7 @@ std::vector<int64_t> NodeBuilder::axes(ArrayRef<int64_t> values, int64_t rank, S
 std::optional<HostTensor> NodeBuilder::constantTensor(Tensor t) {
   auto c = t.value.getDefiningOp<arith::ConstantOp>();
   if (!c || !isa<ElementsAttr>(c.getValue())) return std::nullopt;
-  return toHostTensor(cast<ElementsAttr>(c.getValue()));
+  return toHostTensor(mlir::cast<ElementsAttr>(c.getValue()));
 }
 
 /// Elements of a tensor.from_elements or constant, as index values or constants.
@@ -230,7 +230,7 @@ std::vector<int64_t> NodeBuilder::requireInts(Tensor t, StringRef name) {
 
 std::vector<Size> NodeBuilder::asSizes(Tensor t, StringRef name) {
   if (auto known = knownSizes(*this, t)) return *known;
-  auto type = cast<RankedTensorType>(t.value.getType());
+  auto type = mlir::cast<RankedTensorType>(t.value.getType());
   if (type.getRank() > 1)
     error("input '{}' has rank {}; expected a list of sizes", name.str(), type.getRank());
   int64_t count = 1;
