@@ -129,22 +129,19 @@ LogicalResult Printer::bufferBytes(func::FuncOp program,
                                    llvm::function_ref<Expr(StringRef)> dimText, Expr& arena,
                                    SmallVectorImpl<Expr>& inputs, SmallVectorImpl<Expr>& outputs) {
   auto module = program->getParentOfType<ModuleOp>();
-  // Sizes share operands: each op is asked once.
-  DenseMap<Operation*, bool> known;
   std::function<bool(Value)> follows = [&](Value v) -> bool {
     Operation* op = v.getDefiningOp();
     if (!op || op->getBlock() != &program.getBody().front()) return false;
     if (isa<DimOp, arith::ConstantOp>(op)) return true;
     if (!isMemoryEffectFree(op) || op->getNumRegions()) return false;
-    if (auto it = known.find(op); it != known.end()) return it->second;
-    return known[op] = llvm::all_of(op->getOperands(), follows);
+    return llvm::all_of(op->getOperands(), follows);
   };
-  DenseSet<Operation*> needed;
+  SetVector<Operation*> needed;
   std::function<void(Value)> collect = [&](Value v) {
     Operation* op = v.getDefiningOp();
-    if (!needed.insert(op).second) return;
     for (Value operand : op->getOperands())
       collect(operand);
+    needed.insert(op);
   };
   Value arenaValue;
   DenseMap<int64_t, OutputDimsOp> dimsOf;
