@@ -82,7 +82,7 @@ SmallVector<Expr> Printer::gridOf(func::FuncOp kernel, ArrayRef<Expr> scalars) {
       return at < scalars.size() ? scalars[at] : Expr{"<<unknown size>>"};
     auto b = cast<AffineBinaryOpExpr>(e);
     Expr x = affine(b.getLHS(), numDims), y = affine(b.getRHS(), numDims);
-    int64_t i, j;
+    int64_t i = 0, j = 0;
     bool constant = x.isInteger && y.isInteger && !StringRef(x.text).getAsInteger(10, i) &&
                     !StringRef(y.text).getAsInteger(10, j) && j != 0;
     switch (b.getKind()) {

@@ -2,6 +2,7 @@
 #include "codegen/gpu/Legalise.h"
 #include "codegen/common/Signature.h"
 #include "codegen/gpu/Math.h"
+#include "compiler/ir/Order.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Verifier.h"
@@ -741,7 +742,8 @@ FailureOr<DeviceModule> DeviceModule::create(ModuleOp module, int64_t threads) {
   }
   if (ok && failed(mlir::verify(*result.module))) ok = false;
   if (!ok) return failure();
-  return std::move(result);
+  orderOps(*result.module);
+  return result;
 }
 
 } // namespace ortc::codegen::gpu

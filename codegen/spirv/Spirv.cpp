@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/common/Signature.h"
 #include "codegen/spirv/PrintSpirv.h"
+#include "compiler/ir/Order.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Conversion/GPUToSPIRV/GPUToSPIRVPass.h"
 #include "mlir/Conversion/MathToSPIRV/MathToSPIRVPass.h"
@@ -177,6 +178,7 @@ FailureOr<SpirvProgram> compileKernels(ModuleOp module) {
     if (failed(legal)) return failure();
     inlineCalls(legal->function, *functions);
     defineResultsOfEmptyLoops(legal->function);
+    orderOps(legal->function);
     if (failed(verify(legal->function))) return failure();
     makeGpuFunction(*legal, *work);
     if (failed(convert(*work))) return kernel.emitError("cannot be written for Vulkan"), failure();
@@ -207,7 +209,7 @@ FailureOr<SpirvProgram> compileKernels(ModuleOp module) {
     program.byName[kernel.getSymName()] = program.kernels.size();
     program.kernels.push_back(std::move(made));
   }
-  return std::move(program);
+  return program;
 }
 
 } // namespace ortc::codegen::spirv_text

@@ -4,6 +4,7 @@
 #include "compiler/cases/CaseValue.h"
 #include "compiler/import/Model.h"
 #include "compiler/support/Diagnostics.h"
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Values.h"
 #include "compiler/ops/AllOps.h"
+#include <fmt/format.h>
 
 using namespace mlir;
 

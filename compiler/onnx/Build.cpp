@@ -659,7 +659,8 @@ Tensor NodeBuilder::matmul(Tensor x, Tensor y, std::optional<DType> result) {
       // A free size against another: whichever is 1 at run time is repeated.
       std::vector<Size> xFull = xs, yFull = ys;
       xFull[i] = yFull[j] = outShape.back();
-      return matmul(broadcastTo(x, xFull), broadcastTo(y, yFull), result);
+      x = broadcastTo(x, xFull), y = broadcastTo(y, yFull); // two statements: each may put a check
+      return matmul(x, y, result);
     }
     outShape.push_back(inX ? xs[i] : inY ? ys[j] : size(1));
     if (inX) xl += letter, xShape.push_back(xs[i]);
@@ -675,8 +676,8 @@ Tensor NodeBuilder::matmul(Tensor x, Tensor y, std::optional<DType> result) {
   xl += "k", xShape.push_back(k);
   yl += "k", yShape.push_back(k2);
   if (!yVector) yl += "n", yShape.push_back(ys.back()), out += "n", outShape.push_back(ys.back());
-  Tensor r = contract(reshape(x, xShape), reshape(y, yShape), xl + "," + yl + "->" + out, result);
-  return reshape(r, outShape);
+  x = reshape(x, xShape), y = reshape(y, yShape);
+  return reshape(contract(x, y, xl + "," + yl + "->" + out, result), outShape);
 }
 
 Tensor NodeBuilder::conv(Tensor x, Tensor w, ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,

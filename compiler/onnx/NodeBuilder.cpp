@@ -192,7 +192,7 @@ std::vector<int64_t> NodeBuilder::axes(ArrayRef<int64_t> values, int64_t rank, S
 std::optional<HostTensor> NodeBuilder::constantTensor(Tensor t) {
   auto c = t.value.getDefiningOp<arith::ConstantOp>();
   if (!c || !isa<ElementsAttr>(c.getValue())) return std::nullopt;
-  return toHostTensor(cast<ElementsAttr>(c.getValue()));
+  return toHostTensor(mlir::cast<ElementsAttr>(c.getValue()));
 }
 
 /// Elements of a tensor.from_elements or constant, as index values or constants.
@@ -241,7 +241,7 @@ void NodeBuilder::requireList(Tensor t, StringRef name) {
 std::vector<Size> NodeBuilder::asSizes(Tensor t, StringRef name) {
   requireList(t, name);
   if (auto known = knownSizes(*this, t)) return *known;
-  auto type = cast<RankedTensorType>(t.value.getType());
+  auto type = mlir::cast<RankedTensorType>(t.value.getType());
   int64_t count = 1;
   if (type.getRank() == 1) {
     if (type.isDynamicDim(0))

@@ -33,7 +33,7 @@ NodeBuilder::serial(ArrayRef<Size> outer, ArrayRef<OutType> results,
     extents.push_back(sizeValue(b, loc, s.v));
   for (const OutType& r : results) {
     inits.push_back(empty(r.shape, typeOf(r.dtype)));
-    auto type = cast<RankedTensorType>(inits.back().getType());
+    auto type = mlir::cast<RankedTensorType>(inits.back().getType());
     resultTypes.push_back(type);
     argTypes.push_back(MemRefType::get(type.getShape(), type.getElementType()));
   }

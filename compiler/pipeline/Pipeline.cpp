@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/ir/Order.h"
 #include "compiler/passes/FormKernels.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/pipeline/DiagnosticBridge.h"
@@ -100,6 +101,8 @@ OwningOpRef<ModuleOp> buildTensorIr(const onnx::OnnxFile& file, MLIRContext& con
   DiagnosticBridge bridge(context, diagnostics);
   OwningOpRef<ModuleOp> module = importModel(file, context, options.import, diagnostics);
   if (!module) return nullptr;
+  // Definitions make the ops of an expression in the order that a C++ compiler likes.
+  orderOps(*module, OrderRuns::SameOrigin);
   Stages stages(*module, options, diagnostics);
   if (!stages.run("import", [&] { return verify(*module); }))
     return diagnostics.hasErrors() ? nullptr : std::move(module);
@@ -138,6 +141,7 @@ static bool writeProgram(TargetProgram& program, const PipelineOptions& options,
     if (failed(facts)) return failure();
     program.facts = std::move(*facts);
     if (failed(verify(module)) || failed(target.legalise(module))) return failure();
+    orderOps(module); // last: all of this builds expressions
     return success();
   });
 }

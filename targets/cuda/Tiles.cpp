@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/cuda/Tiles.h"
 #include <cmath>
+#include <fmt/format.h>
 
 using namespace mlir;
 

@@ -207,7 +207,7 @@ static OldForest readOldForest(NodeBuilder& n, DType input,
   for (size_t i : inner) {
     TreeNode t;
     t.feature = feature[i], t.threshold = (*values)[i],
-    t.mode = modeOf(n, modes[i]) | (missing[i] ? TreeEnsembleOp::NanIsYes : 0);
+    t.mode = modeOf(n, modes[i]) | (missing[i] ? int64_t{TreeEnsembleOp::NanIsYes} : 0);
     for (auto [id, to] : {std::pair(yes[i], &t.yes), std::pair(no[i], &t.no)}) {
       auto it = place.find({treeIds[i], id});
       if (it == place.end())
@@ -358,7 +358,8 @@ ORTC_ONNX_OP_IN("ai.onnx.ml", "TreeEnsemble", since(5)) {
         n.error("node {} has child {} of {}", i, at, limit);
       return isLeaf ? -1 - at : at;
     };
-    int64_t mode = modeTensor->getInt(i, true), nan = missing[i] ? TreeEnsembleOp::NanIsYes : 0;
+    int64_t mode = modeTensor->getInt(i, true),
+            nan = missing[i] ? int64_t{TreeEnsembleOp::NanIsYes} : 0;
     TreeNode t{feature[i], mode, splits[i], child(yes[i], yesIsLeaf[i]), child(no[i], noIsLeaf[i])};
     if (mode < 0 || mode > 6) n.error("'nodes_modes' holds {}", mode);
     if (mode != 6) {

@@ -103,8 +103,9 @@ ORTC_ONNX_OP("DeformConv", since(19, 22)) {
     return n.cast(sum, x.dtype);
   });
   Size g = n.size(group), inPer = in[1] / g, outPer = weights[0] / g, K = n.size(taps);
-  Tensor y = n.contract(n.reshape(columns, {in[0], g, inPer, K, places}),
-                        n.reshape(w, {g, outPer, inPer, K}), "ngckp,gock->ngop");
+  columns = n.reshape(columns, {in[0], g, inPer, K, places});
+  w = n.reshape(w, {g, outPer, inPer, K});
+  Tensor y = n.contract(columns, w, "ngckp,gock->ngop");
   std::vector<Size> result{in[0], weights[0]};
   result.insert(result.end(), out.begin(), out.end());
   y = n.reshape(y, result);

@@ -103,10 +103,10 @@ Value ContractOp::elementAt(ElementEmitter& e, unsigned, ValueRange indices) {
     return e.read(tensor, idx);
   };
   Type result = cast<RankedTensorType>(getResult().getType()).getElementType();
-  return accumulateProducts(e, result, extents, [&](ValueRange k) {
+  return accumulateProducts(e, result, extents, [&](ValueRange k) -> std::pair<Value, Value> {
     for (auto [l, v] : llvm::zip(loops, k))
       at[l] = v;
-    return std::pair(widen(e, readAt(0, getLhs()), result, getLhsUnsigned()),
-                     widen(e, readAt(1, getRhs()), result, getRhsUnsigned()));
+    return {widen(e, readAt(0, getLhs()), result, getLhsUnsigned()),
+            widen(e, readAt(1, getRhs()), result, getRhsUnsigned())};
   });
 }

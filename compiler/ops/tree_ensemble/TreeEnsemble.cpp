@@ -134,8 +134,8 @@ Value TreeEnsembleOp::elementAt(ElementEmitter& e, unsigned, ValueRange indices)
                                              constant(0));
         take = b.create<arith::OrIOp>(loc, take, b.create<arith::AndIOp>(loc, nan, lets));
       }
-      Value next =
-          b.create<arith::SelectOp>(loc, take, e.read(getYes(), node), e.read(getNo(), node));
+      Value yes = e.read(getYes(), node), no = e.read(getNo(), node);
+      Value next = b.create<arith::SelectOp>(loc, take, yes, no);
       b.create<scf::YieldOp>(loc, next);
     }
     return b.create<arith::IndexCastOp>(loc, b.getIndexType(),
