@@ -2,6 +2,7 @@
 #include "codegen/common/CProgram.h"
 #include "compiler/ir/Sizes.h"
 #include "compiler/regex/Regex.h"
+#include "compiler/support/Diagnostics.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -277,7 +278,7 @@ bool CProgramPrinter::patterns(HostStepOp op, NamedAttribute s,
       StringRef pattern = cast<StringAttr>(d.get("regex")).getValue();
       regex::Compiled compiled = regex::compile(pattern);
       if (compiled.error) return false;
-      w.comment(pattern, 2);
+      w.line("// " + escapeForComment(quoteName(pattern)));
       for (size_t i = 0; i < compiled.rows.size(); ++i) {
         std::string row = rowText(compiled.rows[i]);
         row.resize(std::max<size_t>(row.size(), 36), ' ');
