@@ -72,9 +72,7 @@ private:
   [[noreturn]] static void fail(size_t where, std::string message) {
     throw Fault{{where, std::move(message)}};
   }
-  std::string from(size_t where) const {
-    return quoteName(pattern.substr(where, at - where));
-  }
+  std::string from(size_t where) const { return quoteName(pattern.substr(where, at - where)); }
 
   bool done() const { return at >= pattern.size(); }
   bool follows(std::string_view text) const { return pattern.substr(at, text.size()) == text; }
@@ -144,8 +142,7 @@ private:
       auto rows = static_cast<int32_t>(a.rows.size());
       if (!isLast) all.rows.push_back({Op::Split, 1, rows + 2});
       append(all, a);
-      if (!isLast)
-        all.rows.push_back({Op::Jump, static_cast<int32_t>(total - all.rows.size()), 0});
+      if (!isLast) all.rows.push_back({Op::Jump, static_cast<int32_t>(total - all.rows.size()), 0});
     }
     return all;
   }
@@ -285,8 +282,7 @@ private:
         while (!done() && (isWord(pattern[at]) || (pattern[at] & 0x80)))
           ++at;
         if (at == name || !take(">"))
-          fail(where, fmt::format("{} is no name of a group; expected (?P<name>...)",
-                                  from(where)));
+          fail(where, fmt::format("{} is no name of a group; expected (?P<name>...)", from(where)));
       } else if (!takeFlags(where)) {
         // Flags alone: they hold up to the end of the group that is open.
         repetition.reset();
@@ -513,8 +509,7 @@ private:
         if (done()) unclosed();
         high = bracketCharacter();
       }
-      if (high < low)
-        fail(item, fmt::format("the range {} ends before it begins", from(item)));
+      if (high < low) fail(item, fmt::format("the range {} ends before it begins", from(item)));
       set.add(low, high, flags.fold);
     }
     if (negative) set.negate();

@@ -259,8 +259,8 @@ ortc_status start(context& c, tokenizer& t, const regex_row* pattern, int64_t ro
 
 } // namespace
 
-ortc_status regex_full_match(context& c, const regex_row* pattern, int64_t, const ortc_string* texts,
-                             int64_t count, bool* out, int64_t) {
+ortc_status regex_full_match(context& c, const regex_row* pattern, int64_t,
+                             const ortc_string* texts, int64_t count, bool* out, int64_t) {
   const uint64_t mark = c.results.mark();
   matcher m;
   if (!m.start(pattern, c.results)) return c.check_heap();

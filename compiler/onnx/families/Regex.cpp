@@ -27,10 +27,11 @@ static std::vector<Diagnostic::Line> markedPlace(StringRef pattern, size_t at) {
 }
 
 /// A pattern as a setting of a step: {regex = "..."}. One that cannot be read is an error.
-static mlir::Attribute patternSetting(NodeBuilder& n, StringRef attribute, const std::string& pattern) {
+static mlir::Attribute patternSetting(NodeBuilder& n, StringRef attribute,
+                                      const std::string& pattern) {
   if (auto error = regex::compile(pattern).error)
-    n.fail(fmt::format("cannot read the pattern in '{}' at byte {}: {}", attribute.str(),
-                       error->at, error->message),
+    n.fail(fmt::format("cannot read the pattern in '{}' at byte {}: {}", attribute.str(), error->at,
+                       error->message),
            markedPlace(pattern, error->at));
   return n.b.getDictionaryAttr(n.b.getNamedAttr("regex", n.b.getStringAttr(pattern)));
 }
@@ -48,7 +49,8 @@ ORTC_ONNX_OP("RegexFullMatch", since(20)) {
 // token.   [ONNX Runtime, ContribOperators.md; what that leaves open as its kernel does it]
 ORTC_ONNX_OP_IN("com.microsoft", "Tokenizer", since(1)) {
   Tensor x = n.input(0, "X", stringType);
-  if (x.rank() < 1 || x.rank() > 2) n.error("the input is {}; expected [C] or [N,C]", n.typeText(x));
+  if (x.rank() < 1 || x.rank() > 2)
+    n.error("the input is {}; expected [C] or [N,C]", n.typeText(x));
   bool mark = n.intAttr("mark") != 0;
   int64_t least = n.intAttr("mincharnum");
   std::string pad = n.stringAttr("pad_value");
