@@ -2,6 +2,8 @@
 #include "codegen/common/CProgram.h"
 #include "codegen/common/StartValues.h"
 #include "compiler/ir/Sizes.h"
+#include "compiler/regex/Regex.h"
+#include "compiler/support/Diagnostics.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -216,7 +218,7 @@ LogicalResult CProgramPrinter::printHostStep(HostStepOp op) {
   SmallVector<std::string> args = {"context"};
   if (auto settings = op.getSettings())
     for (NamedAttribute s : *settings)
-      if (!setting(s, args)) return unsupported(op, "setting '" + s.getName().getValue() + "'");
+      if (!setting(op, s, args)) return unsupported(op, "setting '" + s.getName().getValue() + "'");
   for (Value v : op.getArguments()) {
     if (isa<MemRefType>(v.getType())) {
       const Layout& l = layoutOf(v);
@@ -236,7 +238,48 @@ LogicalResult CProgramPrinter::printHostStep(HostStepOp op) {
   return success();
 }
 
-bool CProgramPrinter::setting(NamedAttribute s, SmallVectorImpl<std::string>& args) {
+/// regex_range, a, b: characters that C++ writes as such, others as numbers.
+static std::string rowText(const regex::Row& row) {
+  constexpr const char* ops[] = {"begin", "range", "class", "split", "jump", "check", "match"};
+  constexpr const char* places[] = {"text_begin", "text_end",  "line_begin",
+                                    "line_end",   "word_edge", "no_word_edge"};
+  bool isRange = row.op == regex::Op::Range;
+  auto number = [&](int32_t v) {
+    bool plain = isRange && v > ' ' && v < 0x7F && v != '\'' && v != '\\';
+    return plain ? std::string{'\'', static_cast<char>(v), '\''} : std::to_string(v);
+  };
+  std::string a =
+      row.op == regex::Op::Check ? std::string("regex_") + places[row.a] : number(row.a);
+  return std::string("{regex_") + ops[static_cast<unsigned>(row.op)] + ", " + a + ", " +
+         number(row.b) + "},";
+}
+
+bool CProgramPrinter::patterns(HostStepOp op, NamedAttribute s,
+                               SmallVectorImpl<std::string>& args) {
+  auto& [name, size] = patternTables[{op->getBlock(), s.getValue().getAsOpaquePointer()}];
+  headers.insert("rt/regex.h");
+  if (name.empty()) {
+    name = names.fresh(s.getName().getValue());
+    w.open("static const regex_row " + name + "[] = {");
+    for (DictionaryAttr d : cast<ArrayAttr>(s.getValue()).getAsRange<DictionaryAttr>()) {
+      StringRef pattern = cast<StringAttr>(d.get("regex")).getValue();
+      regex::Compiled compiled = regex::compile(pattern);
+      if (compiled.error) return false;
+      w.line("// " + escapeForComment(quoteName(pattern)));
+      for (size_t i = 0; i < compiled.rows.size(); ++i) {
+        std::string row = rowText(compiled.rows[i]);
+        row.resize(std::max<size_t>(row.size(), 36), ' ');
+        w.line(row + "// " + std::to_string(i) + ": " + regex::describe(compiled.rows, i));
+      }
+      size += compiled.rows.size();
+    }
+    w.close("};");
+  }
+  args.append({name, std::to_string(size)});
+  return true;
+}
+
+bool CProgramPrinter::setting(HostStepOp op, NamedAttribute s, SmallVectorImpl<std::string>& args) {
   auto scalar = [&](Attribute a, std::string& type, std::string& value) {
     if (auto b = dyn_cast<BoolAttr>(a))
       return type = "bool", value = b.getValue() ? "true" : "false", true;
@@ -258,7 +301,9 @@ bool CProgramPrinter::setting(NamedAttribute s, SmallVectorImpl<std::string>& ar
   std::string type, value;
   if (scalar(s.getValue(), type, value)) return args.push_back(value), true;
   SmallVector<Attribute> elements;
-  if (auto array = dyn_cast<ArrayAttr>(s.getValue()))
+  auto array = dyn_cast<ArrayAttr>(s.getValue());
+  if (array && !array.empty() && isa<DictionaryAttr>(array[0])) return patterns(op, s, args);
+  if (array)
     elements.assign(array.begin(), array.end());
   else if (auto ints = dyn_cast<DenseI64ArrayAttr>(s.getValue())) {
     for (int64_t i : ints.asArrayRef())

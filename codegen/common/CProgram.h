@@ -44,7 +44,11 @@ private:
   mlir::LogicalResult printBuffer(BufferOp op);
   mlir::LogicalResult printOutputDims(OutputDimsOp op);
   mlir::LogicalResult printHostStep(HostStepOp op);
-  bool setting(mlir::NamedAttribute s, llvm::SmallVectorImpl<std::string>& args);
+  bool setting(HostStepOp op, mlir::NamedAttribute s, llvm::SmallVectorImpl<std::string>& args);
+  /// Patterns as a table of rows, one after another.
+  bool patterns(HostStepOp op, mlir::NamedAttribute s, llvm::SmallVectorImpl<std::string>& args);
+  /// Tables of patterns by the block that they are printed in.
+  std::map<std::pair<mlir::Block*, const void*>, std::pair<std::string, size_t>> patternTables;
 };
 
 } // namespace ortc::codegen

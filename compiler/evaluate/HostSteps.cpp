@@ -2,6 +2,7 @@
 // Host steps that import makes, for the evaluator: work on strings and on lists of maps.
 #include "compiler/evaluate/Interpreter.h"
 #include "compiler/ops/AllOps.h"
+#include "compiler/regex/Regex.h"
 
 using namespace mlir;
 
@@ -228,14 +229,131 @@ static Values murmurHash3(HostStepOp op, ArrayRef<HostValue> in) {
   return SmallVector<HostValue>{HostValue(std::move(r))};
 }
 
+/// The rows of each pattern of a step.
+static std::vector<std::vector<regex::Row>> patternsOf(HostStepOp op) {
+  std::vector<std::vector<regex::Row>> r;
+  if (auto patterns = dyn_cast_or_null<ArrayAttr>(settingOf(op, "pattern")))
+    for (DictionaryAttr p : patterns.getAsRange<DictionaryAttr>())
+      r.push_back(regex::compile(cast<StringAttr>(p.get("regex")).getValue()).rows);
+  return r;
+}
+
+static Values regexFullMatch(HostStepOp op, ArrayRef<HostValue> in) {
+  auto* texts = textsOf(in[0]);
+  auto patterns = patternsOf(op);
+  if (!texts || patterns.size() != 1) return wrong(op);
+  HostTensor r(IntegerType::get(op.getContext(), 1), {static_cast<int64_t>(texts->size())});
+  for (auto [i, t] : llvm::enumerate(*texts))
+    r.setInt(i, regex::matchesAll(patterns[0], t));
+  return SmallVector<HostValue>{HostValue(std::move(r))};
+}
+
+/// Where the character at `at` ends.
+static size_t behindCharacter(StringRef text, size_t at) {
+  return at + regex::decode(text, at).bytes;
+}
+
+/// What a pattern finds in a text. Behind a match that is too short the search goes on with the
+/// next character.
+static std::vector<StringRef> matchesIn(StringRef text, const std::vector<regex::Row>& pattern,
+                                        size_t least) {
+  std::vector<StringRef> r;
+  for (size_t at = 0; auto found = regex::search(pattern, text, at);) {
+    StringRef match = text.slice(found->begin, found->end);
+    at = found->end;
+    if (*regex::countCharacters(match) >= least)
+      r.push_back(match);
+    else if (found->begin == text.size())
+      break;
+    else
+      at = behindCharacter(text, found->begin);
+  }
+  return r;
+}
+
+/// What is left of a text between matches. An empty match takes the character behind it along.
+static std::vector<StringRef> restsOf(StringRef text, const std::vector<regex::Row>& separator,
+                                      size_t least) {
+  std::vector<StringRef> r;
+  auto add = [&](StringRef piece) {
+    if (*regex::countCharacters(piece) >= least) r.push_back(piece);
+  };
+  size_t at = 0;
+  while (auto found = regex::search(separator, text, at)) {
+    add(text.slice(at, found->begin));
+    if (found->begin == text.size()) return r;
+    at = found->end > found->begin ? found->end : behindCharacter(text, found->begin);
+  }
+  add(text.substr(at));
+  return r;
+}
+
+/// The tokens of each text; nothing after an error.
+static std::optional<std::vector<std::vector<StringRef>>>
+tokensOf(HostStepOp op, const std::vector<std::string>& texts) {
+  auto patterns = patternsOf(op);
+  auto separators = cast<BoolAttr>(settingOf(op, "separators"));
+  auto least = static_cast<size_t>(numberOf(op, "least"));
+  std::vector<std::vector<StringRef>> r;
+  for (auto [i, t] : llvm::enumerate(texts)) {
+    if (!regex::countCharacters(t)) {
+      op.emitError() << "text " << i << " is not valid UTF-8, and cannot be cut into tokens";
+      return std::nullopt;
+    }
+    std::vector<StringRef> pieces = {t};
+    for (const auto& p : patterns) {
+      std::vector<StringRef> next;
+      for (StringRef piece : pieces)
+        llvm::append_range(next, separators.getValue() ? restsOf(piece, p, least)
+                                                       : matchesIn(piece, p, least));
+      pieces = std::move(next);
+    }
+    r.push_back(std::move(pieces));
+  }
+  return r;
+}
+
+static Values tokenCount(HostStepOp op, ArrayRef<HostValue> in) {
+  auto* texts = textsOf(in[0]);
+  if (!texts) return wrong(op);
+  auto tokens = tokensOf(op, *texts);
+  if (!tokens) return failure();
+  HostTensor r(IntegerType::get(op.getContext(), 64), {static_cast<int64_t>(texts->size())});
+  for (auto [i, t] : llvm::enumerate(*tokens))
+    r.setInt(i, static_cast<int64_t>(t.size()));
+  return SmallVector<HostValue>{HostValue(std::move(r))};
+}
+
+static Values tokenize(HostStepOp op, ArrayRef<HostValue> in) {
+  auto* texts = textsOf(in[0]);
+  const HostTensor* init = in.back().tensor();
+  if (!texts || !init || init->rank() != 2) return wrong(op);
+  auto tokens = tokensOf(op, *texts);
+  if (!tokens) return failure();
+  bool mark = cast<BoolAttr>(settingOf(op, "mark")).getValue();
+  StringRef pad = cast<StringAttr>(settingOf(op, "pad")).getValue();
+  HostTensor r = textTensor(op, init->dims);
+  auto columns = static_cast<size_t>(init->dims[1]);
+  for (auto [i, row] : llvm::enumerate(*tokens)) {
+    if (mark) row.insert(row.begin(), "\x02"), row.push_back("\x03");
+    row.resize(columns, pad);
+    for (auto [k, token] : llvm::enumerate(row))
+      (*r.strings)[i * columns + k] = token.str();
+  }
+  return SmallVector<HostValue>{HostValue(std::move(r))};
+}
+
 void addBuiltInHostSteps(llvm::StringMap<HostStep>& steps) {
   steps["list_of"] = listOf;
   steps["murmur_hash3"] = murmurHash3;
+  steps["regex_full_match"] = regexFullMatch;
   steps["string_concat"] = stringConcat;
   steps["string_equal"] = stringEqual;
   steps["string_normalize"] = stringNormalize;
   steps["string_pieces"] = stringPieces;
   steps["string_split"] = stringSplit;
+  steps["token_count"] = tokenCount;
+  steps["tokenize"] = tokenize;
   steps["zip_map"] = zipMap;
   steps["string_index"] = stringIndex;
 }

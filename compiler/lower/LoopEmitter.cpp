@@ -331,12 +331,16 @@ void LoopEmitter::store(Value element, const Place& place, ValueRange indices) {
   b.create<memref::StoreOp>(loc, element, place.buffer, linear(place, indices));
 }
 
+bool isInlineConstant(Operation* op) {
+  auto c = dyn_cast_or_null<arith::ConstantOp>(op);
+  return c && isa<SplatElementsAttr>(c.getValue()) && !isa<DenseStringElementsAttr>(c.getValue());
+}
+
 Value LoopEmitter::compute(Value tensor, ValueRange indices) {
   Operation* op = tensor.getDefiningOp();
   // Shapes and values of a few bytes are written in place even when they stand outside.
   bool inPlace = isa_and_nonnull<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(op);
-  if (auto c = dyn_cast_or_null<arith::ConstantOp>(op))
-    inPlace = isa<SplatElementsAttr>(c.getValue());
+  inPlace |= isInlineConstant(op);
   if (!inPlace && (!op || !outside.isInside(op))) return load(outside.place(tensor), indices);
   Location before = loc;
   loc = op->getLoc();
@@ -360,9 +364,10 @@ Value LoopEmitter::compute(Value tensor, ValueRange indices) {
     }
     return read(slice.getSource(), at);
   }
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
-      return b.create<arith::ConstantOp>(loc, splat.getSplatValue<TypedAttr>());
+  if (isInlineConstant(op)) {
+    auto splat = cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
+    return b.create<arith::ConstantOp>(loc, splat.getSplatValue<TypedAttr>());
+  }
   if (auto elements = dyn_cast<tensor::FromElementsOp>(op)) {
     auto type = cast<RankedTensorType>(tensor.getType());
     Value linear = index(0);

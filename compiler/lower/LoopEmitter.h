@@ -23,6 +23,10 @@ struct Place {
   Sizes strides;
 };
 
+/// Is it one number in all places, which is written where it is read? A string never is: it has an
+/// address.
+bool isInlineConstant(mlir::Operation* op);
+
 class LoopEmitter final : public ElementEmitter {
 public:
   /// What the kernel needs from outside becomes arguments of its function when it is first needed.

@@ -615,7 +615,7 @@ private:
     SmallVector<Attribute> tables;
     for (DenseStringElementsAttr t : places.stringTables) {
       SmallVector<Attribute> strings;
-      for (StringRef s : t.getRawStringData())
+      for (StringRef s : t.getValues<StringRef>())
         strings.push_back(b.getStringAttr(s));
       tables.push_back(b.getArrayAttr(strings));
     }

@@ -273,8 +273,7 @@ void Places::insertCopies(Block& block) {
       Operation* source = operand.get().getDefiningOp();
       bool inPlace =
           isa_and_nonnull<tensor::EmptyOp, linalg::FillOp, tensor::FromElementsOp>(source);
-      if (auto c = dyn_cast_or_null<arith::ConstantOp>(source))
-        inPlace = isa<SplatElementsAttr>(c.getValue());
+      inPlace |= isInlineConstant(source);
       if (isa<HostStepOp>(op) && isa_and_nonnull<tensor::EmptyOp>(source))
         continue; // the init of a result
       if (inPlace) operand.set(copyOf(operand.get(), &op)), --copies;
@@ -524,7 +523,7 @@ LogicalResult Places::placeBlock(Block& block) {
       if (auto c = dyn_cast<arith::ConstantOp>(op)) {
         bool multiplied =
             llvm::any_of(r.getUsers(), [](Operation* u) { return isa<ContractOp, ConvOp>(u); });
-        if ((isa<SplatElementsAttr>(c.getValue()) && !multiplied) || r.use_empty()) continue;
+        if ((isInlineConstant(c) && !multiplied) || r.use_empty()) continue;
         PlannedBuffer buffer;
         // Strings hold addresses: they are tables in the source, not weights.
         bool strings = isa<StringType>(cast<RankedTensorType>(r.getType()).getElementType());

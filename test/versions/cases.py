@@ -541,3 +541,30 @@ for t in range(2):
 ms("DynamicQuantizeLSTM", [inputs_of, Constant(w8[None]), Constant(r8[None]), b8[None], None, state[None], state[None] * F(2), None, w_scale[None],
                            np.full((1, 8), w_zero, np.int8), r_scale[None], np.zeros((1, 8), np.int8)],
    [np.array(rows, F)[:, None], h[None].astype(F), cell[None].astype(F)], hidden_size=2)
+
+# ---- regular expressions: results of ONNX Runtime 1.32 ----
+def strings(*rows):
+    return np.array(rows, object)
+
+
+ms("Tokenizer", [strings("a b,c", "", "d")],
+   [strings(["\2", "a", "b", "c", "\3"], ["\2", "\3", "#", "#", "#"], ["\2", "d", "\3", "#", "#"])],
+   mark=1, mincharnum=1, pad_value="#", separators=[" ", ","])
+ms("Tokenizer", [strings(["a b", "", ""])], [strings([["b"], ["#"], ["#"]])], mark=0, mincharnum=1, pad_value="#", separators=["[ a]"])
+# of the leftmost matches the longest, whatever the pattern prefers
+ms("Tokenizer", [strings("éa 中b")], [strings(["éa", " ", "中", "b"])], mark=0, mincharnum=1, pad_value="", tokenexp="\\pL|\\pLa| ")
+ms("Tokenizer", [strings("ab abc a")], [strings(["ab", "abc"])], mark=0, mincharnum=2, pad_value="", tokenexp="\\b[a-c]+?")
+# a match that is too short is looked past; one that is empty takes a character along
+ms("Tokenizer", [strings("xyab")], [strings(["yab"])], mark=0, mincharnum=3, pad_value="", tokenexp="xy|yab")
+ms("Tokenizer", [strings("ab cd")], [strings(["b", "d"])], mark=0, mincharnum=1, pad_value="", separators=["\\b"])
+# each piece is a text of its own to the next separator
+ms("Tokenizer", [strings("x ab")], [strings(["ab"])], mark=0, mincharnum=1, pad_value="", separators=["x", "^ "])
+for single in {"separators": [""]}, {"tokenexp": "."}:  # each character, also the end of a line
+    ms("Tokenizer", [strings(["ab\n", "é"])], [strings([["\2", "a", "b", "\n", "\3"], ["\2", "é", "\3", "#", "#"]])],
+       mark=1, mincharnum=1, pad_value="#", **single)
+# no tokens: no marks either; no texts: the rank stays
+ms("Tokenizer", [strings("", "")], [np.empty((2, 0), object)], mark=1, mincharnum=1, pad_value="#", tokenexp="a")
+ms("Tokenizer", [np.empty((0, 3), object)], [np.empty((0, 0), object)], mark=1, mincharnum=1, pad_value="#", tokenexp="a")
+ms("Tokenizer", [np.empty((0,), object)], [np.empty((0,), object)], mark=1, mincharnum=1, pad_value="#", tokenexp="a")
+case("RegexFullMatch", 20, [strings(["ab1", "Éb"], ["", "a\n"])], [np.array([[True, True], [False, False]])], pattern="(?i)[aé]b\\d?$")
+case("StringConcat", 20, [strings("a", "b"), Constant(np.array("_x", object))], [strings("a_x", "b_x")])

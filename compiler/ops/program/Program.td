@@ -62,16 +62,18 @@ def Ortc_HostStepOp : Ortc_Op<"host_step"> {
   let summary = "work on values that are no dense tensors (strings, lists, maps), done by the host on every target";
   let description = [{
     `step` names a function of the bundle's runtime; `arguments` are memrefs, scalars and strings. What it needs to know
-    besides is in its attributes (`settings`). Listed in the manifest. In tensor IR it is destination style by
+    besides is in its attributes (`settings`; `{regex = "..."}` among them is a pattern). Listed in the manifest. In tensor IR it is destination style by
     convention: when n of its results are tensors, its last n arguments are `tensor.empty` that give their sizes.
 
     | step | does |
     |---|---|
     | list_of | tensors of `dtypes` and `ranks` as a list |
     | murmur_hash3 | the 32-bit hash of each string, from `seed` on |
+    | regex_full_match | whether each string matches `pattern` as a whole |
     | string_concat, string_equal | pairs of strings joined, or compared |
     | string_normalize | strings without `stopwords`, in another case, and how many are left |
     | string_pieces, string_split | how many pieces each string has between delimiters, and those pieces |
+    | token_count, tokenize | how many tokens each string has, and those tokens |
     | zip_map | scores [N, K] and `keys` to a list of N maps |
     | string_index | the number in `places` of each string among `keys`, which are sorted, or -1 |
   }];

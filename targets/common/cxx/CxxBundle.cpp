@@ -34,10 +34,13 @@ public:
     tags.insert({"core", "kernels", "functions", "narrow", "typed"});
     const bool steps = headers.count("rt/steps.h");
     if (steps) tags.insert("steps");
+    const bool regex = headers.count("rt/regex.h");
+    if (regex) tags.insert("regex");
     if (!writer.copyRuntime(tags)) return false;
     for (const char* s : {"arena", "context", "pool", "tensors", "weights"})
       sources.push_back(fmt::format("runtime/rt/{}.cpp", s));
     if (steps) sources.push_back("runtime/rt/steps.cpp");
+    if (regex) sources.push_back("runtime/rt/regex.cpp");
     return true;
   }
 

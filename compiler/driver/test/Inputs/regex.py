@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# regex.py OUT: models with regular expressions, most of which are at fault.
+import json
+import pathlib
+import sys
+
+import onnx
+from onnx import TensorProto, helper
+
+
+def model(node, shape, kind, name, out):
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.STRING, shape)],
+                              [helper.make_tensor_value_info("y", kind, None)])
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), out / name)
+
+
+def match(pattern, name, out):
+    model(helper.make_node("RegexFullMatch", ["x"], ["y"], name="match", pattern=pattern), [2], TensorProto.BOOL, name, out)
+
+
+def tokens(name, out, shape=(2,), mark=1, mincharnum=1, **attributes):
+    node = helper.make_node("Tokenizer", ["x"], ["y"], name="tokens", domain="com.microsoft", mark=mark,
+                            mincharnum=mincharnum, pad_value="#", **attributes)
+    model(node, shape, TensorProto.STRING, name, out)
+
+
+out = pathlib.Path(sys.argv[1])
+match("ä|(?:x+)[a-z", "unclosed.onnx", out)
+match("a" * 300 + ")" + "b" * 100, "long.onnx", out)
+match("a" * 100000, "huge.onnx", out)
+tokens("second.onnx", out, separators=[" ", "a**"])
+tokens("least.onnx", out, mincharnum=0, tokenexp="a")
+tokens("both.onnx", out, separators=[" "], tokenexp="a")
+tokens("neither.onnx", out)
+tokens("letters.onnx", out, mincharnum=2, separators=[""])
+tokens("rank.onnx", out, shape=(1, 1, 1), tokenexp="a")
+tokens("words.onnx", out, tokenexp="[a-z]+\\b|ä")
+bad = out / "not_utf8"
+(bad / "test_data_set_0").mkdir(parents=True)
+tokens("model.onnx", bad, tokenexp="a")
+(bad / "expect.json").write_text(json.dumps({"error": "run"}))
+text = TensorProto(name="x", data_type=TensorProto.STRING, dims=[2], string_data=[b"a", b"a\xff"])
+(bad / "test_data_set_0" / "input_0.pb").write_bytes(text.SerializeToString())
