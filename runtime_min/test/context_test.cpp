@@ -304,9 +304,9 @@ TEST_CASE("the arena grows by reserve only") {
   CHECK(ctx.need_arena(100) == ORTC_OK);
   // What data asked for is there after the next reserve, whatever the dims say.
   CHECK(ctx.need_arena(5000, true) == ORTC_NEED_RESERVE);
-  CHECK(std::string(ctx.message) ==
-        "the data of this run needs 5000 bytes of arena, and " + std::to_string(ctx.memory.size) +
-            " are reserved: call reserve, and run again");
+  CHECK(std::string(ctx.message) == "the data of this run needs 5000 bytes of arena, and " +
+                                        std::to_string(ctx.memory.size) +
+                                        " are reserved: call reserve, and run again");
   CHECK(ctx.reserve_arena(100) == ORTC_OK);
   CHECK(ctx.need_arena(5000, true) == ORTC_OK);
   CHECK(uintptr_t(ctx.memory.data) % 64 == 0);

@@ -113,8 +113,14 @@ static Recurrent readRecurrent(NodeBuilder& n, int64_t gates, ArrayRef<StringRef
   if (!have.is(c.directions))
     n.error("'W' is {}, which does not fit direction '{}'", n.typeText(c.w), direction);
   Size directions = n.size(c.directions), rows = n.size(gates * c.hidden);
-  n.requireShape(c.r, {directions, rows, hidden}, "R");
-  n.requireShape(c.w, {directions, rows, n.size(c.x, 2)}, "W");
+  auto requireWeights = [&](Tensor t, Size from, StringRef name) {
+    if (quantised)
+      n.requireShape(t, {directions, from, rows}, name);
+    else
+      n.requireShape(t, {directions, rows, from}, name);
+  };
+  requireWeights(c.r, hidden, "R");
+  requireWeights(c.w, n.size(c.x, 2), "W");
   if (c.bias) n.requireShape(c.bias, {directions, n.size(2 * gates * c.hidden)}, "B");
   c.layout = n.flagAttr("layout", false), c.clip = n.floatAttr("clip", 0.0);
   if (c.layout) {

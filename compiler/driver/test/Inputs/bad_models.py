@@ -845,7 +845,7 @@ def sparse_of_another_rank(f):
     return sparse([1], [[0, 0, 0]], [2, 3])
 
 
-@bad("an input is f32[]; expected its first size to be the number of directions, here at least 1")
+@bad("'B' is f32[]; expected rank 2")
 def bias_of_a_recurrent_layer_without_dims(f):
     return model([node("LSTM", ["x", "w", "r", "b"])], inputs=[value("x", (2, 1, 3))],
                  initializers=[tensor("w", np.zeros((1, 8, 3), np.float32)), tensor("r", np.zeros((1, 8, 2), np.float32)),
