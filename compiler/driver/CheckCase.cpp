@@ -197,8 +197,7 @@ const char* statusName(Status status) {
   return status == Status::Passed ? "passed" : status == Status::Failed ? "failed" : "skipped";
 }
 
-std::vector<CaseInput> collectCases(const std::vector<std::string>& paths,
-                                    Diagnostics& diagnostics) {
+std::vector<CaseInput> collectCases(const std::vector<std::string>& paths) {
   std::vector<CaseInput> cases;
   std::error_code error;
   for (const std::string& path : paths) {

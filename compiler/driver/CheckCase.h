@@ -24,9 +24,8 @@ struct CaseInput {
   std::string folder; // empty for a bare file
   std::string modelPath;
 };
-/// Cases at and below each path. Reports paths that hold none.
-std::vector<CaseInput> collectCases(const std::vector<std::string>& paths,
-                                    Diagnostics& diagnostics);
+/// Cases at and below each path. Throws UsageError for one that holds none.
+std::vector<CaseInput> collectCases(const std::vector<std::string>& paths);
 
 /// Makes the model ready; called once, or with --shape=from-data once per set of input shapes.
 /// Null: refused.

@@ -73,10 +73,7 @@ int verify(const GlobalOptions& global, VerifyOptions& o) {
   check.shapeFromData = o.compile.shapeFromData;
   check.seed = o.seed;
 
-  Diagnostics diagnostics;
-  std::vector<CaseInput> cases = collectCases(o.paths, diagnostics);
-  if (diagnostics.hasErrors())
-    throw UsageError{firstError(diagnostics) + " (" + diagnostics.all().front().file + ")", ""};
+  std::vector<CaseInput> cases = collectCases(o.paths);
   // Asked before the work, so that hours of it are not lost to a path that cannot be written.
   const bool toFile = !o.jsonFile.empty() && o.jsonFile != "-";
   if (toFile)
