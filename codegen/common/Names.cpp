@@ -57,6 +57,12 @@ static const char* const kReserved[] = {
     // JavaScript
     "arguments", "async", "await", "eval", "in", "of", "instanceof", "extends", "undefined",
     "device", "console",
+    // steps of the host
+    "list_of", "murmur_hash3", "set_output", "string_concat", "string_equal", "string_index",
+    "string_normalize", "string_pieces", "string_split", "token_count", "tokenize", "zip_map",
+    "regex_full_match", "regex_row", "regex_begin", "regex_range", "regex_class", "regex_split",
+    "regex_jump", "regex_check", "regex_match", "regex_text_begin", "regex_text_end",
+    "regex_line_begin", "regex_line_end", "regex_word_edge", "regex_no_word_edge",
     // functions that kernels call
     "abs", "acos", "acosh", "add", "all", "any", "asin", "asinh", "atan", "atan2", "atanh",
     "bits_as", "cast", "cbrt", "ceil", "ceil_div", "clamp", "convert", "copysign", "cos", "cosh",

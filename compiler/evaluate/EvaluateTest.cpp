@@ -2,8 +2,10 @@
 // Whole functions against hand-written loops: generics of all kinds, control flow, sizes, limits
 // and errors.
 #define CATCH_CONFIG_MAIN
+#include "compiler/evaluate/Interpreter.h"
 #include "compiler/evaluate/TestSupport.h"
 #include "compiler/ops/Accumulate.h"
+#include "compiler/support/Names.h"
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -444,4 +446,13 @@ TEST_CASE("strings move through generics") {
   HostTensor r = m.run({a, m.tensor("i64", {2}, {1, 0})})[0];
   REQUIRE((*r.strings)[0] == "long enough not to be stored in place");
   REQUIRE((*r.strings)[1] == "a");
+}
+
+TEST_CASE("no value of a model takes the name of a step's function") {
+  llvm::StringMap<HostStep> steps;
+  addBuiltInHostSteps(steps);
+  for (auto& step : steps) {
+    INFO(step.getKey().str());
+    CHECK(isReservedIdentifier(std::string_view(step.getKey())));
+  }
 }

@@ -4,8 +4,11 @@ import json
 import pathlib
 import sys
 
+import numpy as np
 import onnx
 from onnx import TensorProto, helper
+
+from models import case
 
 
 def model(node, shape, kind, name, out):
@@ -42,3 +45,16 @@ tokens("model.onnx", bad, tokenexp="a")
 (bad / "expect.json").write_text(json.dumps({"error": "run"}))
 text = TensorProto(name="x", data_type=TensorProto.STRING, dims=[2], string_data=[b"a", b"a\xff"])
 (bad / "test_data_set_0" / "input_0.pb").write_bytes(text.SerializeToString())
+
+# Values and nodes that are called as the functions of steps.
+nodes = [helper.make_node("Tokenizer", ["x"], ["token_count"], name="tokenize", domain="com.microsoft", mark=0, mincharnum=1,
+                          pad_value="#", tokenexp="[a-z]+"),
+         helper.make_node("StringConcat", ["token_count", "token_count"], ["string_concat"], name="string_concat"),
+         helper.make_node("RegexFullMatch", ["string_concat"], ["regex_row"], name="regex_full_match", pattern="a+"),
+         helper.make_node("Not", ["regex_row"], ["tokenize"], name="regex_range")]
+graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.STRING, ["pattern"])],
+                          [helper.make_tensor_value_info("tokenize", TensorProto.BOOL, None)])
+opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+case(out / "names", helper.make_model(graph, opset_imports=opsets, ir_version=9),
+     [([np.array(["a b", "aa"], object)], [np.array([[False, True], [False, True]])]),
+      ([np.array([], object)], [np.empty((0, 0), bool)])])
