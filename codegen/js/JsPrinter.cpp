@@ -421,6 +421,13 @@ LogicalResult printModule(ModuleOp module, const gpu::DeviceModule& device, llvm
     w.line("{ name: " + quoted(dim.getName()) + ", min: " + std::to_string(dim.getMin()) + max +
            multiple + " },");
   });
+  // Those of inputs that nothing reads.
+  if (auto list = module->getAttrOfType<ArrayAttr>("ortc.inputs"))
+    for (auto io : list.getAsRange<DictionaryAttr>())
+      if (auto dims = io.getAs<ArrayAttr>("dims"))
+        for (Attribute d : dims)
+          if (auto dim = dyn_cast<StringAttr>(d); dim && seen.insert(dim.getValue()).second)
+            w.line("{ name: " + quoted(dim.getValue()) + ", min: 0 },");
   w.close("],");
   w.open("kernels: [");
   for (const gpu::DeviceKernel& k : device.kernels()) {
