@@ -9,6 +9,7 @@ by the rules of error analysis, and the output's tolerance is what came of it.
 
 What can be put into a graph is in operators.py: one function per operator.
 """
+import functools
 import json
 import math
 import pathlib
@@ -34,6 +35,16 @@ BITS = {T.INT8: 7, T.INT16: 15, T.INT32: 31, T.INT64: 63, T.UINT8: 8, T.UINT16: 
 DIGITS = {T.FLOAT: 23, T.DOUBLE: 52, T.FLOAT16: 10, T.BFLOAT16: 7}  # below the leading one
 
 MOST_ELEMENTS = 3000
+
+
+@functools.cache
+def types_of_inputs(op, opset):
+    """What each input may be, as element types, by the schema of this opset; the last stands for all that follow."""
+    def elements(texts):
+        return frozenset(T.DataType.Value(t[7:-1].upper()) for t in texts if t.startswith("tensor(") and t[7:-1].upper() in T.DataType.keys())
+    # The names of the types are those of C++.
+    names = {"tensor(float)": "tensor(FLOAT)", "tensor(double)": "tensor(DOUBLE)"}
+    return [elements(names.get(t, t) for t in i.types) for i in onnx.defs.get_schema(op, opset).inputs]
 
 
 class NotNow(Exception):
@@ -256,6 +267,11 @@ class Graph:
         """Adds a node. Without figures the result is a choice of the first operand's elements."""
         x = inputs[0]
         dtype = dtype or x.dtype
+        if not domain:
+            types = types_of_inputs(op, self.opset)
+            for i, value in enumerate(inputs):
+                if value is not None and value.dtype not in types[min(i, len(types) - 1)]:
+                    raise NotNow  # not yet in this opset
         many = dims if outputs > 1 else [dims]
         for ds in many:
             for k in range(SETS):
