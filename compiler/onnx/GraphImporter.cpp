@@ -52,6 +52,9 @@ public:
     return importFrom(graph, graph.nodes, 0);
   }
 
+  void warn(const Node& node, const std::string& message) override {
+    reports->warning(node.describe(), "{}", message);
+  }
   Value simplify(Value built) override { return simplifyBuilt(b, built); }
 
 private:

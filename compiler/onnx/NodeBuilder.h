@@ -148,6 +148,8 @@ public:
   virtual std::vector<Tensor> importBranches(const Node& node, mlir::Value condition) = 0;
   /// A simpler value for what was just built: constants folded, small integer tensors made scalar.
   virtual mlir::Value simplify(mlir::Value built) = 0;
+  /// Tells the user something of a node that is right and may surprise.
+  virtual void warn(const Node& node, const std::string& message) = 0;
 };
 
 /// A result of NodeBuilder::serial while its code is written.

@@ -16,6 +16,8 @@ CHANGED.update(("", op, v) for op in ("Add", "Sub", "Mul", "Div", "Pow", "And", 
                for v in (1, 6))  # broadcasting had to be asked for
 CHANGED.update({("", "QuantizeLinear", 10), ("", "DequantizeLinear", 10)})  # one scale for all
 
+CHANGED.update({("", "Bernoulli", 15), ("", "Bernoulli", 22)})  # what the suite expects are the numbers of another generator
+
 # What cancels to 0 is off by rounding in the type of the signal, more than the suite allows: atol instead of its own.
 ATOL = {"DFT": 1e-4, "STFT": 1e-3}
 
@@ -568,3 +570,36 @@ ms("Tokenizer", [np.empty((0, 3), object)], [np.empty((0, 0), object)], mark=1, 
 ms("Tokenizer", [np.empty((0,), object)], [np.empty((0,), object)], mark=1, mincharnum=1, pad_value="#", tokenexp="a")
 case("RegexFullMatch", 20, [strings(["ab1", "Éb"], ["", "a\n"])], [np.array([[True, True], [False, False]])], pattern="(?i)[aé]b\\d?$")
 case("StringConcat", 20, [strings("a", "b"), Constant(np.array("_x", object))], [strings("a_x", "b_x")])
+
+# ---- random numbers: what is true of many of them, whatever they are ----
+MANY = 20000
+
+
+def moments(op, version, mean, square, nodes, inputs, tolerance):
+    """`nodes` make numbers called y. Their mean and that of their squares are as they must be, by a few standard errors."""
+    nodes = nodes + [helper.make_node("Mul", ["y", "y"], ["yy"])]
+    inputs, outputs = dict(inputs), {}
+    for name, of, want in (("m", "y", mean), ("s", "yy", square)):
+        nodes += [helper.make_node("ReduceMean", [of], [f"{name}1"], keepdims=1), helper.make_node("Sub", [f"{name}1", f"{name}_want"], [f"{name}2"]),
+                  helper.make_node("Abs", [f"{name}2"], [f"{name}3"]), helper.make_node("Less", [f"{name}3", f"{name}_most"], [name])]
+        inputs[f"{name}_want"], inputs[f"{name}_most"] = np.array([want], F), np.array([tolerance * max(abs(want), 1)], F)
+        outputs[name] = np.array([True])
+    net(op, version, nodes, inputs, outputs)
+
+
+for v in (1, 22):
+    zeros = {"x": np.zeros((MANY // 4, 4), F)}
+    flatten = helper.make_node("Reshape", ["n", "flat"], ["y"]) if v > 1 else helper.make_node("Reshape", ["n"], ["y"], shape=[-1])
+    flat = {"flat": np.array([-1], I)} if v > 1 else {}
+    for op, mean, square, figures in (("RandomUniform", 1, 7 / 3, {"low": -1.0, "high": 3.0}), ("RandomNormal", 2, 13, {"mean": 2.0, "scale": 3.0})):
+        moments(op, v, mean, square, [helper.make_node(op, [], ["y"], shape=[MANY], **figures)], {}, 0.05)
+        moments(op, v, mean, square, [helper.make_node(op, [], ["y"], shape=[MANY], seed=5.0, **figures)], {}, 0.05)
+        moments(op + "Like", v, mean, square, [helper.make_node(op + "Like", ["x"], ["n"], **figures), flatten], {**zeros, **flat}, 0.05)
+for v in (15, 22):
+    moments("Bernoulli", v, 0.3, 0.3, [helper.make_node("Bernoulli", ["p"], ["y"])], {"p": np.full(MANY, 0.3, F)}, 0.02)
+    case("Bernoulli", v, [np.array([0, 1, 1, 0], F)], [np.array([0, 1, 1, 0], I)], dtype=TensorProto.INT64)
+for v in (7, 22):  # shares 1/2, 1/4, 0, 1/4
+    moments("Multinomial", v, 1, 2.5, [helper.make_node("Multinomial", ["p"], ["i"], sample_size=MANY), helper.make_node("Cast", ["i"], ["n"], to=1),
+                                       helper.make_node("Reshape", ["n", "flat"], ["y"])],
+            {"p": np.array([[0, -math.log(2), -50, -math.log(2)]], F), "flat": np.array([-1], I)}, 0.05)
+    case("Multinomial", v, [np.array([[0, 90, 0], [90, 0, 0]], F)], [np.array([[1, 1], [0, 0]], I)], dtype=TensorProto.INT64, sample_size=2)
