@@ -125,7 +125,23 @@ Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) {
 }
 
 /// The size of two free ones that are equal, or of which one is 1: the larger; 0 beside 1 stays 0.
+/// Is `part` the size `whole` cut at a constant above 1? So many rows are taken of a table of
+/// positions as there are tokens. Then one of them is 1 only when the other is: broadcast to each
+/// other they must be equal, and what follows need not tell them apart.
+static bool isCutOf(Size part, Size whole) {
+  auto v = dyn_cast<Value>(part.v);
+  auto cut = v ? v.getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
+  if (!cut) return false;
+  for (unsigned i : {0u, 1u})
+    if (auto limit = getConstantIntValue(cut->getOperand(1 - i));
+        limit && *limit > 1 && sameSize(OpFoldResult(cut->getOperand(i)), whole.v))
+      return true;
+  return false;
+}
+
 Size NodeBuilder::broadcastSize(Size x, Size y) {
+  if (isCutOf(y, x)) return x;
+  if (isCutOf(x, y)) return y;
   if (indexRange(x.v).first >= 1 && indexRange(y.v).first >= 1) return max(x, y);
   Value one = b.create<arith::ConstantIndexOp>(loc, 1), p = sizeValue(b, loc, x.v);
   Value isOne = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, p, one);
@@ -513,6 +529,15 @@ Tensor NodeBuilder::broadcastTo(Tensor x, ArrayRef<Size> shape) {
   if (lead == 0 && llvm::all_of(llvm::zip(in, shape),
                                 [](auto p) { return same(std::get<0>(p), std::get<1>(p)); }))
     return x;
+  std::vector<Size> must = in; // sizes that are those of the shape, or the run ends
+  for (int64_t d = 0; d < x.rank(); ++d)
+    if (Size out = shape[lead + d]; isCutOf(in[d], out) || isCutOf(out, in[d])) {
+      requireEqual(in[d], out, "shapes do not broadcast on axis " + std::to_string(d));
+      must[d] = out;
+    }
+  if (!llvm::all_of(llvm::zip(in, must),
+                    [](auto p) { return same(std::get<0>(p), std::get<1>(p)); }))
+    return broadcastTo(slice(x, std::vector<Size>(must.size(), size(0)), must), shape);
   SmallVector<AffineExpr> read;
   bool certain = true;
   for (int64_t d = 0; d < x.rank(); ++d) {

@@ -113,6 +113,22 @@ def decoder(early):
     return m, [([np.array(c, np.int64), x, np.array(k, np.int64)], answer(c, x, k)) for c, k in ((6, 3), (0, 1), (40, 100))]
 
 
+def positions():
+    """As many rows of a table as there are tokens: sizes that must be equal, though one is cut at the size of the table."""
+    table = numpy_helper.from_array(np.arange(32, dtype=np.float32).reshape(16, 2), "table")
+    nodes = [helper.make_node("Shape", ["x"], ["all"]), helper.make_node("Gather", ["all", "one1"], ["seq"]),
+             helper.make_node("Slice", ["table", "zero1", "seq"], ["rows"]), helper.make_node("Add", ["x", "rows"], ["s"], name="add"),
+             helper.make_node("Softmax", ["s"], ["y"], axis=1)]
+    m = model(nodes, [f32("x", "batch", "seq", 2)], [f32("y", "batch", "seq", 2)], [table, ints("zero1", [0]), ints("one1", [1])])
+
+    def answer(x):
+        s = x + np.arange(32).reshape(16, 2)[:x.shape[1]]
+        e = np.exp(s - s.max(1, keepdims=True))
+        return [(e / e.sum(1, keepdims=True)).astype(np.float32)]
+    xs = [np.linspace(-3, 3, 4 * n, dtype=np.float32).reshape(2, n, 2) for n in (5, 1, 16)]
+    return m, [([x], answer(x)) for x in xs]
+
+
 def gather(op, index, axis_size=5, **attributes):
     data = f32("x", *([axis_size] * (2 if op == "GatherND" else 1)))
     index = np.array(index, np.int64)
@@ -135,6 +151,8 @@ def main(out):
         case(out / f.__name__, *f())
     case(out / "decoder", *decoder(False))
     case(out / "early", *decoder(True))
+    case(out / "positions", *positions())
+    case(out / "wrong" / "too_many_positions", positions()[0], [([np.zeros((1, 17, 2), np.float32)], [])], {"error": "run"})
     wrong = {"too_large": two_steps()[0], "negative": reshaped_output()[0]}
     case(out / "wrong" / "too_large", wrong["too_large"], [([np.array(1 << 61, np.int64)], [])], {"error": "run"})
     case(out / "wrong" / "negative", wrong["negative"], [([np.array(6, np.int64), np.array([-3], np.int64)], [])], {"error": "run"})
