@@ -524,7 +524,10 @@ bool BundleWriter::writeManifest(const BundleFacts& facts, const ProgramFacts& p
           j.attribute("name", f.getName());
           if (auto choice = f->getAttrOfType<DictionaryAttr>("ortc.choice")) {
             j.attribute("choice", choice.getAs<StringAttr>("kernel").getValue());
-            j.attribute("cost_us", choice.getAs<FloatAttr>("cost_us").getValueAsDouble());
+            if (auto cost = choice.getAs<FloatAttr>("cost_us"))
+              j.attribute("cost_us", cost.getValueAsDouble());
+            if (auto chosen = choice.getAs<StringAttr>("in_place_of"))
+              j.attribute("in_place_of", chosen.getValue());
             if (auto next = choice.getAs<StringAttr>("next")) {
               j.attribute("next", next.getValue());
               j.attribute("next_us", choice.getAs<FloatAttr>("next_us").getValueAsDouble());

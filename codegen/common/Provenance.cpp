@@ -25,6 +25,8 @@ static std::string choiceText(Attribute attr) {
   std::string s;
   if (auto name = choice.getAs<StringAttr>("kernel")) s = name.str();
   if (Attribute cost = choice.get("cost_us")) s += ", estimated " + number(cost) + " us";
+  if (auto chosen = choice.getAs<StringAttr>("in_place_of"))
+    s += ", in place of " + chosen.str() + ", which does not fit where its operands lie";
   if (auto next = choice.getAs<StringAttr>("next"); next && !next.getValue().empty()) {
     s += "; next best " + next.str();
     if (Attribute cost = choice.get("next_us")) s += ", " + number(cost) + " us";

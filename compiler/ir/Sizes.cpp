@@ -152,12 +152,14 @@ static bool sameSize(OpFoldResult a, OpFoldResult b,
   if (va == vb || equal.contains({va, vb})) return true;
   // Equal expressions of equal operands: what CSE would find.
   Operation *oa = va.getDefiningOp(), *ob = vb.getDefiningOp();
-  if (!oa || !ob || oa->getName() != ob->getName() || oa->getNumOperands() == 0 ||
+  if (!oa || !ob || oa->getName() != ob->getName() ||
+      (oa->getNumOperands() == 0 && !oa->hasTrait<OpTrait::ConstantLike>()) ||
       oa->getNumOperands() != ob->getNumOperands() || oa->getNumRegions() ||
       oa->getAttrDictionary() != ob->getAttrDictionary() || !isPure(oa))
     return false;
   for (auto [x, y] : llvm::zip(oa->getOperands(), ob->getOperands()))
-    if (x != y && !(x.getType().isIndex() && sameSize(x, y, equal))) return false;
+    // Also floats, by which sizes are scaled: all of this is pure.
+    if (x != y && !(x.getType().isIntOrIndexOrFloat() && sameSize(x, y, equal))) return false;
   equal.insert({va, vb});
   return true;
 }

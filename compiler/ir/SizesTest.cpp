@@ -44,3 +44,24 @@ TEST_CASE("sizes that share operands are looked at once") {
   CHECK(ortc::sameSize(OpFoldResult(one), OpFoldResult(same)));
   CHECK(!ortc::sameSize(OpFoldResult(one), OpFoldResult(other)));
 }
+
+TEST_CASE("sizes that are scaled by floats are the same when all of it is") {
+  MLIRContext context;
+  context.loadDialect<arith::ArithDialect, func::FuncDialect>();
+  OpBuilder b(&context);
+  Location loc = b.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  b.setInsertionPointToStart(module->getBody());
+  auto function = b.create<func::FuncOp>(loc, "f", b.getFunctionType({b.getIndexType()}, {}));
+  b.setInsertionPointToStart(function.addEntryBlock());
+  auto scaled = [&](double by) -> OpFoldResult { // as Resize does
+    Value whole = b.create<arith::IndexCastOp>(loc, b.getI64Type(), function.getArgument(0));
+    Value number = b.create<arith::SIToFPOp>(loc, b.getF32Type(), whole);
+    Value factor = b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(static_cast<float>(by)));
+    Value product = b.create<arith::MulFOp>(loc, number, factor);
+    Value back = b.create<arith::FPToSIOp>(loc, b.getI64Type(), product);
+    return b.create<arith::IndexCastOp>(loc, b.getIndexType(), back).getResult();
+  };
+  CHECK(ortc::sameSize(scaled(2), scaled(2)));
+  CHECK(!ortc::sameSize(scaled(2), scaled(3)));
+}

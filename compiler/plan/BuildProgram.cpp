@@ -284,6 +284,20 @@ private:
     return function;
   }
 
+  /// What was chosen cannot be written where the operands have come to lie: say what it is instead.
+  void noteLoops(KernelOp kernel) {
+    DictionaryAttr choice = kernel.getChoiceAttr();
+    auto name = choice ? choice.getAs<StringAttr>("kernel") : StringAttr();
+    if (!name || name.getValue() == "loops") return;
+    NamedAttrList loops;
+    loops.set("kernel", b.getStringAttr("loops"));
+    loops.set("in_place_of", name);
+    loops.set("parameters", b.getDictionaryAttr({}));
+    if (auto next = choice.getAs<StringAttr>("next"); next && next.getValue() == "loops")
+      loops.set("cost_us", choice.get("next_us"));
+    kernel.setChoiceAttr(loops.getDictionary(b.getContext()));
+  }
+
   LogicalResult emitKernel(KernelOp kernel) {
     auto stridesOf = [&](Value tensor) -> Sizes {
       const PlannedPlace* p = places.find(tensor);
@@ -302,6 +316,7 @@ private:
       written = static_cast<bool>(lowered->function);
       if (written && failed(tidyKernel(lowered->function))) return failure();
     }
+    if (!written) noteLoops(kernel);
     if (!written) lowered = lowerKernel(kernel, module, options.schedule(kernel), stridesOf);
     if (failed(lowered)) return failure();
     SmallVector<Value> args, bytes;

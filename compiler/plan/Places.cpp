@@ -288,6 +288,13 @@ void Places::insertCopies(Block& block) {
         for (OpFoldResult s : getSizes(b, source))
           known &= atStart(s).has_value();
         bool here = source.getParentBlock() == &block && known;
+        // A catalogue kernel writes rows at one distance, which must be seen to be one: sizes that
+        // only the run finds equal cost it a copy, which is less than to be written as loops.
+        if (auto kernel = source.getDefiningOp<KernelOp>(); kernel && kernel.getChoice()) {
+          Sizes mine = getSizes(b, source), whole = getSizes(b, concat.getInit());
+          for (size_t d = 0; d < mine.size(); ++d)
+            here &= d == concat.getAxis() || sameSize(mine[d], whole[d]);
+        }
         if (here && claim(source, {Target::Concat, &op, static_cast<unsigned>(i)})) continue;
         Value copy = copyOf(source, &op);
         concat.getSourcesMutable()[i].set(copy);
