@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -311,6 +312,25 @@ OpFoldResult asSize(OpBuilder& b, Location loc, Value integer) {
   DenseMap<Value, OpFoldResult> lifted;
   if (OpFoldResult r = liftToIndex(b, loc, integer, 0, lifted)) return r;
   return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), integer);
+}
+
+Value computedAgain(OpBuilder& b, Value number, llvm::function_ref<bool(Value)> isThere,
+                    DenseMap<Value, Value>& copies) {
+  if (isThere(number)) return number;
+  if (auto it = copies.find(number); it != copies.end()) return it->second;
+  copies[number] = {}; // until it is known better
+  Operation* op = number.getDefiningOp();
+  if (!op || op->getNumRegions() || !isPure(op)) return {};
+  IRMapping map;
+  for (Value operand : op->getOperands()) {
+    Value there = operand.getType().isIntOrIndexOrFloat()
+                      ? computedAgain(b, operand, isThere, copies)
+                      : Value();
+    if (!there) return {};
+    map.map(operand, there);
+  }
+  Value copy = b.clone(*op, map)->getResult(cast<OpResult>(number).getResultNumber());
+  return copies[number] = copy;
 }
 
 Value getDim(Operation* function, StringRef name, int64_t min, int64_t max) {

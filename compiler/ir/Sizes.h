@@ -68,6 +68,13 @@ mlir::Value sizeValue(mlir::OpBuilder& b, mlir::Location loc, mlir::OpFoldResult
 /// anyway) is the same value as the size itself.
 mlir::OpFoldResult asSize(mlir::OpBuilder& b, mlir::Location loc, mlir::Value integer);
 
+/// The same number where `b` inserts, computed again out of values that `isThere` knows to be
+/// there; null when it takes something else than arithmetic on scalars. `copies`: what was made so
+/// far, by what it is a copy of; sizes share operands, and each is copied once.
+mlir::Value computedAgain(mlir::OpBuilder& b, mlir::Value number,
+                          llvm::function_ref<bool(mlir::Value)> isThere,
+                          llvm::DenseMap<mlir::Value, mlir::Value>& copies);
+
 /// The `ortc.dim` of this name in the function, made at its start when absent.
 mlir::Value getDim(mlir::Operation* function, llvm::StringRef name, int64_t min = 0,
                    int64_t max = INT64_MAX);

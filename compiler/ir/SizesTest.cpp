@@ -22,18 +22,26 @@ Value chain(OpBuilder& b, Location loc, Value x, int steps) {
   return x;
 }
 
+/// A function of two sizes, in which a test builds arithmetic.
+struct InFunction {
+  MLIRContext context;
+  OpBuilder b{&context};
+  Location loc = b.getUnknownLoc();
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+  InFunction() {
+    context.loadDialect<arith::ArithDialect, func::FuncDialect>();
+    module = ModuleOp::create(loc);
+    b.setInsertionPointToStart(module->getBody());
+    function = b.create<func::FuncOp>(loc, "f",
+                                      b.getFunctionType({b.getIndexType(), b.getIndexType()}, {}));
+    b.setInsertionPointToStart(function.addEntryBlock());
+  }
+};
+
 } // namespace
 
-TEST_CASE("sizes that share operands are looked at once") {
-  MLIRContext context;
-  context.loadDialect<arith::ArithDialect, func::FuncDialect>();
-  OpBuilder b(&context);
-  Location loc = b.getUnknownLoc();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  b.setInsertionPointToStart(module->getBody());
-  auto function =
-      b.create<func::FuncOp>(loc, "f", b.getFunctionType({b.getIndexType(), b.getIndexType()}, {}));
-  b.setInsertionPointToStart(function.addEntryBlock());
+TEST_CASE_METHOD(InFunction, "sizes that share operands are looked at once") {
   Value seven = b.create<arith::ConstantIndexOp>(loc, 7);
   Value start = b.create<arith::MaxSIOp>(loc, function.getArgument(0), seven);
   Value one = chain(b, loc, start, 60), same = chain(b, loc, start, 60),
@@ -45,15 +53,7 @@ TEST_CASE("sizes that share operands are looked at once") {
   CHECK(!ortc::sameSize(OpFoldResult(one), OpFoldResult(other)));
 }
 
-TEST_CASE("sizes that are scaled by floats are the same when all of it is") {
-  MLIRContext context;
-  context.loadDialect<arith::ArithDialect, func::FuncDialect>();
-  OpBuilder b(&context);
-  Location loc = b.getUnknownLoc();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  b.setInsertionPointToStart(module->getBody());
-  auto function = b.create<func::FuncOp>(loc, "f", b.getFunctionType({b.getIndexType()}, {}));
-  b.setInsertionPointToStart(function.addEntryBlock());
+TEST_CASE_METHOD(InFunction, "sizes that are scaled by floats are the same when all of it is") {
   auto scaled = [&](double by) -> OpFoldResult { // as Resize does
     Value whole = b.create<arith::IndexCastOp>(loc, b.getI64Type(), function.getArgument(0));
     Value number = b.create<arith::SIToFPOp>(loc, b.getF32Type(), whole);

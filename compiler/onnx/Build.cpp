@@ -415,6 +415,12 @@ void NodeBuilder::requireShape(Tensor t, ArrayRef<Size> shape, StringRef name) {
   }
 }
 
+void NodeBuilder::requireSizeOrOne(Size have, Size want, StringRef what) {
+  Scalar fits = equal(index(have), index(want));
+  if (indexRange(have.v).first <= 1) fits = bitOr(fits, equal(index(have), 1.0));
+  requireThat(fits, what);
+}
+
 void NodeBuilder::requireBroadcast(Tensor t, ArrayRef<Size> shape, StringRef name) {
   const int64_t lead = static_cast<int64_t>(shape.size()) - t.rank();
   if (lead < 0)
@@ -425,9 +431,7 @@ void NodeBuilder::requireBroadcast(Tensor t, ArrayRef<Size> shape, StringRef nam
     if (have.constant() && want.constant())
       error("'{}' is {}; expected size 1 or {} on axis {}", name.str(), typeText(t),
             *want.constant(), d);
-    Scalar fits = equal(index(have), index(want));
-    if (indexRange(have.v).first <= 1) fits = bitOr(fits, equal(index(have), 1.0));
-    requireThat(fits, fmt::format("'{}' does not fit on axis {}", name.str(), d));
+    requireSizeOrOne(have, want, fmt::format("'{}' does not fit on axis {}", name.str(), d));
   }
 }
 
@@ -548,9 +552,8 @@ Tensor NodeBuilder::broadcastTo(Tensor x, ArrayRef<Size> shape) {
     read.push_back(one && !equal ? b.getAffineConstantExpr(0) : b.getAffineDimExpr(lead + d));
     certain &= one || equal;
     if (one || equal) continue;
-    Scalar fits = opdef::equal(index(in[d]), index(shape[lead + d]));
-    if (indexRange(in[d].v).first <= 1) fits = bitOr(fits, opdef::equal(index(in[d]), 1.0));
-    requireThat(fits, "shapes do not broadcast on axis " + std::to_string(d));
+    requireSizeOrOne(in[d], shape[lead + d],
+                     "shapes do not broadcast on axis " + std::to_string(d));
   }
   if (!certain) // a free size may turn out to be 1: the run decides, with index 0 there
     return generate(shape, x.dtype, [&](ArrayRef<Scalar> i) {

@@ -168,22 +168,6 @@ static void discard(Operation* op) {
   op->erase();
 }
 
-/// The same number outside of the loop; none when it depends on a turn. `copies`: of the ops that
-/// it is computed by.
-static Value hoisted(OpBuilder& b, Operation* loop, Value v, IRMapping& copies) {
-  if (!loop->isAncestor(v.getParentBlock()->getParentOp())) return v;
-  if (Value copy = copies.lookupOrNull(v)) return copy;
-  Operation* op = v.getDefiningOp();
-  if (!op || op->getNumRegions() || !isPure(op)) return {};
-  for (Value operand : op->getOperands()) {
-    Value outside =
-        isa<TensorType>(operand.getType()) ? Value() : hoisted(b, loop, operand, copies);
-    if (!outside) return {};
-    copies.map(operand, outside);
-  }
-  return b.clone(*op, copies)->getResult(cast<OpResult>(v).getResultNumber());
-}
-
 /// Where it cannot be proven that a size is what it must be, the run checks it.
 static void requireSize(NodeBuilder& n, Size have, Size want, const std::string& what) {
   if (same(have, want)) return;
@@ -240,6 +224,17 @@ static void checkCarried(NodeBuilder& n, ArrayRef<Tensor> before, ArrayRef<Tenso
   }
 }
 
+Tensor insertedAt(NodeBuilder& n, Tensor part, Tensor all, int64_t d, Size from) {
+  SmallVector<OpFoldResult> offsets(all.rank(), n.b.getIndexAttr(0)),
+      strides(all.rank(), n.b.getIndexAttr(1)), sizes;
+  offsets[d] = from.v;
+  for (Size s : n.sizes(part))
+    sizes.push_back(s.v);
+  Value v =
+      n.b.create<tensor::InsertSliceOp>(n.loc, part.value, all.value, offsets, sizes, strides);
+  return {v, all.dtype};
+}
+
 LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> inits,
                      llvm::function_ref<Turn(Size, ArrayRef<Tensor>)> body) {
   OpBuilder& b = n.b;
@@ -286,8 +281,11 @@ LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> 
     for (auto [d, s] : llvm::enumerate(n.sizes(row))) {
       Size all = s;
       if (!s.constant()) {
-        IRMapping copies;
-        Value outside = hoisted(b, scratch, cast<Value>(s.v), copies);
+        DenseMap<Value, Value> copies; // before the loop, unless it depends on a turn
+        Value outside = computedAgain(
+            b, cast<Value>(s.v),
+            [&](Value v) { return !scratch->isAncestor(v.getParentBlock()->getParentOp()); },
+            copies);
         auto declared = k < limits.declared.size() && d < limits.declared[k].size()
                             ? limits.declared[k][d]
                             : std::nullopt;
@@ -355,14 +353,7 @@ LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> 
     if (k < limits.backwards.size() && limits.backwards[k]) at = *limits.turns - n.size(1) - at;
     std::vector<Size> shape = n.sizes(all);
     shape[0] = n.size(1);
-    SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0)), sizes,
-        strides(shape.size(), b.getIndexAttr(1));
-    offsets[0] = at.v;
-    for (Size s : shape)
-      sizes.push_back(s.v);
-    next.push_back({b.create<tensor::InsertSliceOp>(loc, n.reshape(row, shape).value, all.value,
-                                                    offsets, sizes, strides),
-                    row.dtype});
+    next.push_back(insertedAt(n, n.reshape(row, shape), all, 0, at));
   }
   for (auto [t, like] : llvm::zip(next, carried))
     t.value = castTo(b, loc, t.value, like.value.getType());

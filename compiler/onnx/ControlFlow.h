@@ -71,6 +71,9 @@ LoopResult unrollLoop(NodeBuilder& n, int64_t turns, const LoopLimits& limits,
                       llvm::ArrayRef<Tensor> inits,
                       llvm::function_ref<Turn(Size turn, llvm::ArrayRef<Tensor> carried)> body);
 
+/// Carried tensor `all` with `part` at `from` of dim d, and at the start of the others. In loops
+/// only.
+Tensor insertedAt(NodeBuilder& n, Tensor part, Tensor all, int64_t d, Size from);
 /// x - y where it is a constant.
 std::optional<int64_t> difference(Size x, Size y);
 /// A list of values for scf results or arguments: each tensor is followed by its dynamic sizes.

@@ -353,6 +353,7 @@ public:
 
 private:
   void requireSameCount(llvm::ArrayRef<Size> from, llvm::ArrayRef<Size> to);
+  void requireSizeOrOne(Size have, Size want, llvm::StringRef what);
   void requireWithin(Tensor t, int64_t dim, mlir::Value index);
   void requireThat(Scalar condition, llvm::StringRef what, bool ofData = false);
   std::string inputsText();

@@ -67,7 +67,6 @@ private:
   OpFoldResult base;
   int64_t alignment;
   std::vector<Epoch> epochs;
-  DenseMap<Value, Value> copyOf; // arithmetic that was moved forward, for one epoch
 
   bool comesBefore(const Epoch& x, const Epoch& y, DominanceInfo& dominance) {
     if (x.at == y.at) return &x < &y;
@@ -100,27 +99,17 @@ private:
     if (later) root = op, block = mine;
   }
 
-  /// The same number before e.at.
-  Value available(Value v, const Epoch& e, DominanceInfo& dominance) {
-    if (dominance.properlyDominates(v, e.at)) return v;
-    if (Value copy = copyOf.lookup(v)) return copy;
-    IRMapping map;
-    Operation* op = v.getDefiningOp();
-    for (Value operand : op->getOperands())
-      map.map(operand, available(operand, e, dominance));
-    Value copy = b.clone(*op, map)->getResult(cast<OpResult>(v).getResultNumber());
-    return copyOf[v] = copy;
-  }
-
   void placeEpoch(Epoch& e, OpFoldResult start, DominanceInfo& dominance) {
-    copyOf.clear();
+    DenseMap<Value, Value> copies; // of arithmetic that stands later
     b.setInsertionPoint(e.at);
     Location loc = e.at->getLoc();
     std::vector<ArenaRequest> requests;
     std::vector<OpFoldResult> bytes;
     for (PlannedBuffer* buffer : e.buffers) {
       for (OpFoldResult& s : buffer->sizes)
-        if (auto v = dyn_cast<Value>(s)) s = available(v, e, dominance);
+        if (auto v = dyn_cast<Value>(s))
+          s = computedAgain(
+              b, v, [&](Value x) { return dominance.properlyDominates(x, e.at); }, copies);
       checkCount(*buffer, loc);
       OpFoldResult n = b.getIndexAttr(elementBytes(buffer->elementType));
       for (OpFoldResult s : buffer->sizes)

@@ -91,16 +91,18 @@ private:
   std::optional<Sizes> stridesThrough(ReshapeOp reshape, const PlannedPlace& place);
   Sizes contiguousStrides(llvm::ArrayRef<mlir::OpFoldResult> sizes);
   void number();
+  // ---- KnownSizes.cpp ----
   /// What is known of sizes at a point; empty: that there is no such number. Sizes share operands:
   /// each is looked at once.
   using Numbers = llvm::DenseMap<mlir::Value, std::optional<mlir::OpFoldResult>>;
   Numbers boundOf;
-  std::optional<mlir::OpFoldResult> before(mlir::OpFoldResult size, mlir::Operation* loop,
-                                           Numbers& known);
   std::optional<mlir::OpFoldResult>
   bound(mlir::OpFoldResult size, mlir::Operation* loop, Numbers& bounds,
         llvm::function_ref<std::optional<mlir::OpFoldResult>(mlir::OpFoldResult)> known);
   void boundBeforeLoop(PlannedBuffer& buffer);
+  /// Can the number be computed before `op`, of the same block?
+  static bool isKnownBefore(mlir::OpFoldResult size, mlir::Operation* op);
+
   mlir::LogicalResult planWorkspaces();
   void extend(mlir::Value tensor);
   void writeInPlace(); // InPlace.cpp

@@ -176,16 +176,14 @@ void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>&
     fixed &= constantSize(getSize(ob, c->op.getInit(), i)).has_value();
   auto M = static_cast<int64_t>(pixels);
   if (fixed && M < t.MR) t.MR = static_cast<int>(M);
-  std::string rowKind = fixed && M % t.MR == 0                             ? "Rows::Exact"
-                        : fixed && (M + t.MR - 1) / t.MR * (t.MR - 1) <= M ? "Rows::Even"
-                                                                           : "Rows::Any";
   double lost = static_cast<double>((c->OC + t.NV * t.bytes / 4 - 1) / (t.NV * t.bytes / 4) *
                                     (t.NV * t.bytes / 4)) /
                 static_cast<double>(c->OC);
   double micros = flops * lost / processor.gigaflops / 1e3;
   rows.push_back({fmt::format("conv_f32_{}x{}_{}", t.MR, t.NV * t.bytes / 4, isa), micros,
-                  b.getDictionaryAttr({i64("MR", t.MR), i64("NV", t.NV), i64("bytes", t.bytes),
-                                       b.getNamedAttr("rows", b.getStringAttr(rowKind))})});
+                  b.getDictionaryAttr(
+                      {i64("MR", t.MR), i64("NV", t.NV), i64("bytes", t.bytes),
+                       b.getNamedAttr("rows", b.getStringAttr(rowsOf(fixed ? M : -1, t.MR)))})});
 }
 
 std::optional<OpFoldResult> workspace(KernelOp kernel, OpBuilder& b) {

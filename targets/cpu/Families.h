@@ -13,4 +13,11 @@ struct Machine {
 };
 using Families = catalogue::Families<Machine>;
 
+/// How M rows are cut into tiles of MR: the template argument Rows of kernels/gemm/gemm.h. M < 0:
+/// not known.
+inline llvm::StringRef rowsOf(int64_t M, int64_t MR) {
+  if (M > 0 && M % MR == 0) return "Rows::Exact";
+  return M > 0 && (M + MR - 1) / MR * (MR - 1) <= M ? "Rows::Even" : "Rows::Any";
+}
+
 } // namespace ortc::cpu

@@ -17,13 +17,6 @@ struct Tile {
   int NR() const { return NV * bytes / 4; }
 };
 
-/// How M rows are cut into tiles of MR (kernels/gemm/gemm.h). M < 0: not known.
-StringRef rowsOf(int64_t M, int64_t MR) {
-  return M > 0 && M % MR == 0                         ? "Rows::Exact"
-         : M > 0 && (M + MR - 1) / MR * (MR - 1) <= M ? "Rows::Even"
-                                                      : "Rows::Any";
-}
-
 /// kernels/README.md, "Which tile". M < 0: not known.
 Tile chooseTile(const Processor& p, int64_t M, int64_t N) {
   Tile t{6, 4, p.vectorBytes};

@@ -6,18 +6,6 @@ using namespace mlir;
 
 namespace ortc::opdef {
 
-/// `all` with `part` at `from` of dim d, and at the start of the others.
-static Tensor inserted(NodeBuilder& n, Tensor part, Tensor all, int64_t d, Size from) {
-  SmallVector<OpFoldResult> offsets(all.rank(), n.b.getIndexAttr(0)),
-      strides(all.rank(), n.b.getIndexAttr(1)), sizes;
-  offsets[d] = from.v;
-  for (Size s : n.sizes(part))
-    sizes.push_back(s.v);
-  Value v =
-      n.b.create<tensor::InsertSliceOp>(n.loc, part.value, all.value, offsets, sizes, strides);
-  return {v, all.dtype};
-}
-
 LoopResult buildGrowingLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> inits,
                             ArrayRef<LoopShapeError::Growth> growth,
                             llvm::function_ref<Turn(Size, ArrayRef<Tensor>)> body) {
@@ -65,10 +53,10 @@ LoopResult buildGrowingLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<T
         SmallVector<Tensor> rest;
         for (Value v : concat.getSources().drop_front())
           rest.push_back({v, next.dtype});
-        next = inserted(n, rest.size() == 1 ? rest[0] : n.concat(rest, g.dim), all[k], g.dim,
-                        s[g.dim]);
+        next = insertedAt(n, rest.size() == 1 ? rest[0] : n.concat(rest, g.dim), all[k], g.dim,
+                          s[g.dim]);
       } else {
-        next = inserted(n, next, all[k], g.dim, n.size(0));
+        next = insertedAt(n, next, all[k], g.dim, n.size(0));
       }
     }
     return t;

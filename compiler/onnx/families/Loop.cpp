@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop and Scan: one loop whose body is built once. What cannot be one loop (sequences, tensors
-// that grow) is written turn by turn when the number of turns is known.
+// Loop and Scan: one loop whose body is built once, also when what it carries grows
+// (GrowingLoop.h). What cannot be one loop (sequences, tensors that change otherwise) is written
+// turn by turn when the number of turns is known; so are few turns of what grows.
 #include "compiler/onnx/ControlFlow.h"
 #include "compiler/onnx/families/Common.h"
 #include "compiler/onnx/families/GrowingLoop.h"
