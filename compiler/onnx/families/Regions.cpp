@@ -171,61 +171,105 @@ ORTC_ONNX_OP("NonMaxSuppression", since(10, 11)) {
          least = n.optionalInput(4, "score_threshold", oneOf({DType::F32}));
   bool centers = n.flagAttr("center_point_box", false);
   auto scalarOf = [&](Tensor t) { return n.at(t, SmallVector<Scalar>(t.rank(), n.index(0))); };
-  // Per class: all boxes in the order of their scores, those that are taken, and how many they are.
+  // Per class: places of boxes that may be taken, as a heap, which leaves room behind it for those
+  // that are (the first at the end); the sides of these; and how many they are.
   std::vector<Size> row{B, C};
-  NodeBuilder::OutType order{{B, C, N}, DType::I64},
-      taken{{B, C, max(most, n.size(1))}, DType::I64}, counts{{B, C}, DType::I64},
+  NodeBuilder::OutType places{{B, C, N}, DType::I64},
+      sides{{B, C, max(most, n.size(1)), n.size(4)}, DType::F32}, counts{{B, C}, DType::I64},
       one{{n.size(1)}, DType::I64};
+  auto fromEnd = [&](Scalar k) { return n.index(N) - 1.0 - k; };
   auto code = [&](ArrayRef<Scalar> bc, ArrayRef<Out> out) {
     Scalar b = bc[0], c = bc[1];
     auto load = [&](Scalar i) { return out[0].load({b, c, i}); };
     auto store = [&](Scalar i, Scalar place) { out[0].store({b, c, i}, place); };
     auto score = [&](Scalar i) { return n.at(scores, {b, c, n.toIndex(i)}); };
-    sortPlaces(n, n.index(N), load, store, [&](Scalar i, Scalar j) {
+    // Few are taken as a rule, and most have a score below the threshold: only the others are
+    // looked at, and no more of them are brought into order than it takes. What comes last is on
+    // top.
+    auto comesLater = [&](Scalar i, Scalar j) {
       Scalar v = score(i), w = score(j);
-      return bitOr(v > w, bitAnd(bitOr(equal(v, w), bitAnd(isNaN(v), isNaN(w))), i < j));
-    });
-    struct Box {
-      Scalar y0, x0, y1, x1;
+      return bitOr(v < w, bitAnd(equal(v, w), i > j));
     };
-    auto box = [&](Scalar i) {
+    PlaceList candidates{n, load, store, comesLater};
+    Scalar all = n.repeat(n.index(0), n.index(N), {n.index(0)},
+                          [&](Scalar i, ArrayRef<Scalar> s) -> NodeBuilder::Scalars {
+                            Scalar place = n.fromIndex(i, DType::I64);
+                            store(s[0], place);
+                            Scalar good =
+                                least ? score(place) > scalarOf(least) : !isNaN(score(place));
+                            return {select(good, s[0] + 1.0, s[0])};
+                          })[0];
+    candidates.makeHeap(all);
+    struct Side {
+      Scalar from, to;
+      Scalar length() const { return to - from; }
+    };
+    // Corners are not ordered; what is NaN overlaps nothing, whichever is taken for the smaller.
+    auto smaller = [](Scalar v, Scalar w) { return select(v < w, v, w); };
+    auto larger = [](Scalar v, Scalar w) { return select(v < w, w, v); };
+    auto side = [&](Scalar i, int64_t axis) { // 0: up and down, 1: across
       auto at = [&](int64_t k) { return n.at(boxes, {b, n.toIndex(i), n.index(k)}); };
       if (centers) {
-        Scalar h = at(3) * 0.5, w = at(2) * 0.5;
-        return Box{at(1) - h, at(0) - w, at(1) + h, at(0) + w};
+        Scalar middle = at(1 - axis), half = at(3 - axis) * 0.5;
+        return Side{middle - half, middle + half};
       }
-      return Box{min(at(0), at(2)), min(at(1), at(3)), max(at(0), at(2)), max(at(1), at(3))};
+      return Side{smaller(at(axis), at(axis + 2)), larger(at(axis), at(axis + 2))};
     };
-    auto overlaps = [&](Scalar i, Scalar j) {
-      Box p = box(i), q = box(j);
-      auto area = [](const Box& v) { return (v.y1 - v.y0) * (v.x1 - v.x0); };
-      Scalar h = max(min(p.y1, q.y1) - max(p.y0, q.y0), 0.0),
-             w = max(min(p.x1, q.x1) - max(p.x0, q.x0), 0.0), common = h * w,
-             both = area(p) + area(q) - common;
-      Scalar sound = bitAnd(bitAnd(area(p) > 0.0, area(q) > 0.0), both > 0.0);
-      Scalar limit = overlap ? scalarOf(overlap) : n.literal(0, common);
-      return bitAnd(bitAnd(sound, common > 0.0), common / both > limit);
+    auto shared = [&](const Side& p, const Side& q) {
+      return smaller(p.to, q.to) - larger(p.from, q.from);
     };
-    n.repeat(n.index(0), n.index(taken.shape[2]),
-             [&](Scalar i) { out[1].store({b, c, i}, n.literal(0, n.b.getI64Type())); });
+    auto sideOfTaken = [&](Scalar k, int64_t axis) {
+      auto at = [&](int64_t i) { return out[1].load({b, c, k, n.index(i)}); };
+      return Side{at(2 * axis), at(2 * axis + 1)};
+    };
+    // Most pairs are apart along one axis already.
+    auto overlaps = [&](const std::array<Side, 2>& p, Scalar taken) {
+      Scalar no = n.literal(0, n.b.getI1Type());
+      std::array<Side, 2> q{sideOfTaken(taken, 0), {}};
+      Scalar height = shared(p[0], q[0]);
+      return n.ifElse(
+          height > 0.0,
+          [&] {
+            q[1] = sideOfTaken(taken, 1);
+            Scalar width = shared(p[1], q[1]);
+            return n.ifElse(
+                width > 0.0,
+                [&] {
+                  auto area = [](ArrayRef<Side> s) { return s[0].length() * s[1].length(); };
+                  Scalar common = height * width, both = area(p) + area(q) - common;
+                  Scalar sound = bitAnd(bitAnd(area(p) > 0.0, area(q) > 0.0), both > 0.0);
+                  Scalar limit = overlap ? scalarOf(overlap) : n.literal(0, common);
+                  return bitAnd(sound, common / both > limit);
+                },
+                [&] { return no; });
+          },
+          [&] { return no; });
+    };
     auto end = n.whileTrue(
-        {n.index(0), n.index(0)},
-        [&](ArrayRef<Scalar> s) { return bitAnd(s[0] < n.index(N), s[1] < n.index(most)); },
+        {all, n.index(0)},
+        [&](ArrayRef<Scalar> s) { return bitAnd(s[0] > n.index(0), s[1] < n.index(most)); },
         [&](ArrayRef<Scalar> s) -> NodeBuilder::Scalars {
-          Scalar i = load(s[0]);
-          Scalar good = least ? score(i) > scalarOf(least) : n.literal(1, n.b.getI1Type(), true);
-          Scalar keep = n.repeat(n.index(0), s[1], {good},
-                                 [&](Scalar k, ArrayRef<Scalar> g) -> NodeBuilder::Scalars {
-                                   return {n.ifElse(
-                                       g[0], [&] { return !overlaps(i, out[1].load({b, c, k})); },
-                                       [&] { return g[0]; })};
-                                 })[0];
-          n.ifThen(keep, [&] { out[1].store({b, c, s[1]}, i); });
-          return {s[0] + 1.0, select(keep, s[1] + 1.0, s[1])};
+          Scalar i = load(n.index(0));
+          candidates.removeTop(s[0]);
+          std::array<Side, 2> box{side(i, 0), side(i, 1)};
+          Scalar keep = n.whileTrue(
+              {n.index(0), n.literal(1, n.b.getI1Type(), true)},
+              [&](ArrayRef<Scalar> k) { return bitAnd(k[1], k[0] < s[1]); },
+              [&](ArrayRef<Scalar> k) -> NodeBuilder::Scalars {
+                return {k[0] + 1.0, !overlaps(box, k[0])};
+              })[1];
+          n.ifThen(keep, [&] {
+            store(fromEnd(s[1]), i);
+            for (int64_t axis = 0; axis < 2; ++axis) {
+              out[1].store({b, c, s[1], n.index(2 * axis)}, box[axis].from);
+              out[1].store({b, c, s[1], n.index(2 * axis + 1)}, box[axis].to);
+            }
+          });
+          return {s[0] - 1.0, select(keep, s[1] + 1.0, s[1])};
         });
     out[2].store({b, c}, n.fromIndex(end[1], DType::I64));
   };
-  std::vector<Tensor> r = n.serial(row, {order, taken, counts}, code);
+  std::vector<Tensor> r = n.serial(row, {places, sides, counts}, code);
   // All classes behind each other.
   Size bound = B * C * most;
   NodeBuilder::OutType rows{{bound, n.size(3)}, DType::I64};
@@ -235,21 +279,21 @@ ORTC_ONNX_OP("NonMaxSuppression", since(10, 11)) {
       for (int64_t k = 0; k < 3; ++k)
         out[0].store({i, n.index(k)}, zero);
     });
-    auto all = n.repeat(n.index(0), n.index(B), {n.index(0)},
-                        [&](Scalar b, ArrayRef<Scalar> s) -> NodeBuilder::Scalars {
-                          return n.repeat(
-                              n.index(0), n.index(C), {s[0]},
-                              [&](Scalar c, ArrayRef<Scalar> t) -> NodeBuilder::Scalars {
-                                return n.repeat(
-                                    n.index(0), n.toIndex(n.at(r[2], {b, c})), {t[0]},
-                                    [&](Scalar k, ArrayRef<Scalar> u) -> NodeBuilder::Scalars {
-                                      out[0].store({u[0], n.index(0)}, n.fromIndex(b, DType::I64));
-                                      out[0].store({u[0], n.index(1)}, n.fromIndex(c, DType::I64));
-                                      out[0].store({u[0], n.index(2)}, n.at(r[1], {b, c, k}));
-                                      return {u[0] + 1.0};
-                                    });
-                              });
-                        });
+    auto all = n.repeat(
+        n.index(0), n.index(B), {n.index(0)},
+        [&](Scalar b, ArrayRef<Scalar> s) -> NodeBuilder::Scalars {
+          return n.repeat(n.index(0), n.index(C), {s[0]},
+                          [&](Scalar c, ArrayRef<Scalar> t) -> NodeBuilder::Scalars {
+                            return n.repeat(
+                                n.index(0), n.toIndex(n.at(r[2], {b, c})), {t[0]},
+                                [&](Scalar k, ArrayRef<Scalar> u) -> NodeBuilder::Scalars {
+                                  out[0].store({u[0], n.index(0)}, n.fromIndex(b, DType::I64));
+                                  out[0].store({u[0], n.index(1)}, n.fromIndex(c, DType::I64));
+                                  out[0].store({u[0], n.index(2)}, n.at(r[0], {b, c, fromEnd(k)}));
+                                  return {u[0] + 1.0};
+                                });
+                          });
+        });
     out[1].store(n.index(0), n.fromIndex(all[0], DType::I64));
   };
   std::vector<Tensor> all = n.serial({}, {rows, one}, gather);

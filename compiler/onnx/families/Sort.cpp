@@ -6,20 +6,27 @@ using namespace mlir;
 namespace ortc::opdef {
 
 void PlaceList::sink(Scalar place, Scalar from, Scalar count) const {
-  // The hole moves down along the children that come later, until `place` comes after both.
-  Scalar yes = n.literal(1, n.b.getI1Type(), true);
-  auto end = n.whileTrue(
-      {from, yes}, [&](ArrayRef<Scalar> c) { return bitAnd(c[1], c[0] * 2.0 + 1.0 < count); },
+  // The hole goes all the way down, each time to the child that comes later, and `place` from there
+  // up to where it belongs: it comes from the end of the heap mostly, and stays near it. That takes
+  // one comparison for each level instead of two (Wegener 1993, bottom-up heapsort).
+  Scalar bottom = n.whileTrue(
+      {from}, [&](ArrayRef<Scalar> c) { return c[0] * 2.0 + 1.0 < count; },
       [&](ArrayRef<Scalar> c) -> NodeBuilder::Scalars {
         Scalar left = c[0] * 2.0 + 1.0, right = left + 1.0;
         right = select(right < count, right, left);
         Scalar l = load(left), r = load(right), rightIsLater = before(l, r);
-        Scalar child = select(rightIsLater, right, left), there = select(rightIsLater, r, l);
-        Scalar moves = before(place, there);
+        store(c[0], select(rightIsLater, r, l));
+        return {select(rightIsLater, right, left)};
+      })[0];
+  Scalar yes = n.literal(1, n.b.getI1Type(), true);
+  Scalar hole = n.whileTrue(
+      {bottom, yes}, [&](ArrayRef<Scalar> c) { return bitAnd(c[1], c[0] > from); },
+      [&](ArrayRef<Scalar> c) -> NodeBuilder::Scalars {
+        Scalar parent = (c[0] - 1.0) / 2.0, there = load(parent), moves = before(there, place);
         n.ifThen(moves, [&] { store(c[0], there); });
-        return {select(moves, child, c[0]), moves};
-      });
-  store(end[0], place);
+        return {select(moves, parent, c[0]), moves};
+      })[0];
+  store(hole, place);
 }
 
 void PlaceList::makeHeap(Scalar count) const {

@@ -18,6 +18,8 @@ struct PlaceList {
   void makeHeap(Scalar count) const;
   /// Puts `place` at the top of a heap of `count` elements, and down to where it belongs.
   void replaceTop(Scalar place, Scalar count) const { sink(place, n.index(0), count); }
+  /// Takes the first element off a heap of `count` elements, of which one less are left.
+  void removeTop(Scalar count) const { replaceTop(load(count - 1.0), count - 1.0); }
   /// Brings a heap into its order.
   void sortHeap(Scalar count) const;
 
