@@ -65,6 +65,37 @@ BundleFacts readFacts(ModuleOp program) {
   return facts;
 }
 
+std::string outputBoundBody(StringRef name, bool computed) {
+  return (computed ? "  if (const uint64_t bytes = sizes ? computed_bytes(index, sizes) : 0) "
+                     "return bytes;\n"
+                   : "") +
+         fmt::format("  return output_bytes(*{}_model(), index, sizes);", name.str());
+}
+
+bool requireOutputBounds(ModuleOp program, Diagnostics& diagnostics) {
+  llvm::DenseSet<int64_t> bounded;
+  if (auto bounds = program.lookupSymbol<func::FuncOp>("output_bounds"))
+    bounds.walk([&](OutputDimsOp op) { bounded.insert(op.getNumber()); });
+  auto outputs = program->getAttrOfType<ArrayAttr>("ortc.outputs");
+  bool all = true;
+  for (auto [i, a] : llvm::enumerate(outputs ? outputs.getValue() : ArrayRef<Attribute>())) {
+    auto output = cast<DictionaryAttr>(a);
+    auto dims = output.getAs<ArrayAttr>("dims");
+    if (!dims || bounded.contains(i) ||
+        !llvm::any_of(dims, [](Attribute d) { return isa<UnitAttr>(d); }))
+      continue;
+    auto name = output.getAs<StringAttr>("name");
+    diagnostics
+        .error("",
+               "the size of output '{}' depends on data and has no bound, which this target "
+               "needs: it makes the memory of outputs before a run",
+               name ? name.str() : std::string())
+        .help("compile the model up to a tensor before it with --cut-outputs");
+    all = false;
+  }
+  return all;
+}
+
 // ---- files ----
 
 bool BundleWriter::write(StringRef path, StringRef text) {

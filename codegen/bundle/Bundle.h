@@ -35,6 +35,12 @@ struct BundleFacts {
 };
 BundleFacts readFacts(mlir::ModuleOp program);
 
+/// For targets that make the memory of outputs before a run: an error for each output whose sizes
+/// the run computes, and that @output_bounds does not have.
+bool requireOutputBounds(mlir::ModuleOp program, Diagnostics& diagnostics);
+/// The body of NAME_output_bound(index, sizes). `computed`: there is a function computed_bytes.
+std::string outputBoundBody(llvm::StringRef name, bool computed);
+
 /// One of several processors that a bundle is compiled for: a whole program with its own copy of
 /// the runtime.
 struct BundleLevel {

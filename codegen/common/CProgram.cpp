@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/common/CProgram.h"
-#include "codegen/common/StartValues.h"
 #include "compiler/ir/Sizes.h"
 #include "compiler/regex/Regex.h"
 #include "compiler/support/Diagnostics.h"
@@ -78,47 +77,23 @@ LogicalResult CProgramPrinter::printArenaBytes(ModuleOp module, llvm::raw_ostrea
   return success(!hasFailed);
 }
 
-LogicalResult CProgramPrinter::printComputedBytes(ModuleOp module, llvm::raw_ostream& os,
-                                                  bool& any) {
-  any = false;
-  auto outputs = module->getAttrOfType<ArrayAttr>("ortc.outputs");
-  DenseMap<int64_t, OutputDimsOp> dimsOf;
-  program.walk([&](OutputDimsOp op) { dimsOf[op.getNumber()] = op; });
-  StartValues atStart(program);
+LogicalResult CProgramPrinter::printComputedBytes(llvm::raw_ostream& os) {
   names.reserve("dims");
   names.reserve("output");
   w.indent = 1;
   bindDims();
   analyze(program.getBody());
-  std::vector<std::pair<int64_t, OutputDimsOp>> computed;
-  SetVector<Operation*> needed;
-  for (int64_t i = 0; i < static_cast<int64_t>(outputs ? outputs.size() : 0); ++i) {
-    auto dims = cast<DictionaryAttr>(outputs[i]).getAs<ArrayAttr>("dims");
-    if (!dims || !llvm::any_of(dims, [](Attribute d) { return isa<UnitAttr>(d); })) continue;
-    OutputDimsOp op = dimsOf.lookup(i);
-    if (!op)
-      return program.emitError() << "output " << i << " is nothing that this target can hold";
-    computed.push_back({i, op});
-    for (Value v : op.getSizes())
-      if (atStart.has(v)) StartValues::collect(v, needed);
-  }
-  if (computed.empty()) return success();
-  any = true;
-  for (Operation& o : program.getBody().front())
-    if (needed.contains(&o) && ::mlir::failed(printOp(&o))) hasFailed = true;
-  for (auto& [i, op] : computed) {
-    Expr bytes = integer(op.getElementBytes());
-    for (Value v : op.getSizes()) {
-      int64_t most = indexRange(v).second;
-      if (atStart.has(v))
-        bytes = product(bytes, expr(v));
-      else if (most <= (int64_t(1) << 40))
-        bytes = product(bytes, integer(most));
-      else
-        return op.emitError() << "the size of output " << i
-                              << " depends on data and has no bound, which this target needs";
+  for (Operation& o : program.getBody().front().without_terminator()) {
+    auto output = dyn_cast<OutputDimsOp>(o);
+    if (!output) {
+      if (::mlir::failed(printOp(&o))) hasFailed = true;
+      continue;
     }
-    w.line("if (output == " + std::to_string(i) + ") return uint64_t(" + bytes.text + ");");
+    Expr bytes = integer(output.getElementBytes());
+    for (Value v : output.getSizes())
+      bytes = product(bytes, expr(v));
+    w.line("if (output == " + std::to_string(output.getNumber()) + ") return uint64_t(" +
+           bytes.text + ");");
   }
   w.line("return 0;");
   std::string body = dynamic_cast<llvm::raw_string_ostream&>(w.stream()).str();

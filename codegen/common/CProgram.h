@@ -19,9 +19,8 @@ public:
   /// `static uint64_t arena_bytes(const int64_t* dims)`: what the arena must hold for these sizes.
   mlir::LogicalResult printArenaBytes(mlir::ModuleOp module, llvm::raw_ostream& os);
   /// `static uint64_t computed_bytes(int32_t output, const int64_t* dims)`: the most that an output
-  /// takes whose sizes are no plain dims; 0 for all others. Nothing is written, and `any` is false,
-  /// when there is no such output. Failure comes with a diagnostic: a size has no bound.
-  mlir::LogicalResult printComputedBytes(mlir::ModuleOp module, llvm::raw_ostream& os, bool& any);
+  /// takes whose sizes are no plain dims; 0 for all others. The program is @output_bounds.
+  mlir::LogicalResult printComputedBytes(llvm::raw_ostream& os);
 
 protected:
   std::string typeName(mlir::Type type) override;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How large a launch is: a kernel's loop bounds and grid, in terms of what the host passes.
 #include "codegen/common/Printer.h"
-#include "codegen/common/StartValues.h"
 #include "compiler/ir/Sizes.h"
 #include "compiler/ops/AllOps.h"
 #include "mlir/Analysis/SliceAnalysis.h"
+#include <map>
 using namespace mlir;
 
 namespace ortc::codegen {
@@ -130,59 +130,66 @@ LogicalResult Printer::bufferBytes(func::FuncOp program,
                                    llvm::function_ref<Expr(StringRef)> dimText, Expr& arena,
                                    SmallVectorImpl<Expr>& inputs, SmallVectorImpl<Expr>& outputs) {
   auto module = program->getParentOfType<ModuleOp>();
-  StartValues atStart(program);
-  SetVector<Operation*> needed;
-  Value arenaValue;
-  DenseMap<int64_t, OutputDimsOp> dimsOf;
-  program.walk([&](RequireArenaOp op) { arenaValue = op.getBytes(); });
-  program.walk([&](OutputDimsOp op) { dimsOf[op.getNumber()] = op; });
-  if (arenaValue) StartValues::collect(arenaValue, needed);
-  for (auto& [number, op] : dimsOf)
-    for (Value v : op.getSizes())
-      if (atStart.has(v)) StartValues::collect(v, needed);
-  for (Operation& o : program.getBody().front())
-    if (needed.contains(&o) && ::mlir::failed(printOp(&o))) return failure();
   auto constant = module->getAttrOfType<IntegerAttr>("ortc.arena_bytes");
-  arena = arenaValue ? expr(arenaValue) : integer(constant ? constant.getInt() : 0);
-
-  if (auto list = module->getAttrOfType<ArrayAttr>("ortc.inputs"))
-    for (Attribute a : list) {
-      auto io = cast<DictionaryAttr>(a);
-      auto dtype = io.getAs<IntegerAttr>("dtype");
-      auto name = io.getAs<StringAttr>("name");
-      Expr bytes = integer(dtype ? dtypeBytes(dtype.getInt()) : 0);
-      if (codegen::isInteger(bytes, 0))
-        return program.emitError() << "input '" << (name ? name.getValue() : "")
-                                   << "' has a type that this target does not have";
-      if (auto dims = io.getAs<ArrayAttr>("dims"))
-        for (Attribute d : dims) {
-          if (auto n = dyn_cast<IntegerAttr>(d))
-            bytes = product(bytes, integer(n.getInt()));
-          else if (auto dim = dyn_cast<StringAttr>(d))
-            bytes = product(bytes, dimText(dim.getValue()));
-          else
-            return program.emitError()
-                   << "input '" << (name ? name.getValue() : "") << "' has a size without a name";
-        }
-      inputs.push_back(bytes);
-    }
-  auto list = module->getAttrOfType<ArrayAttr>("ortc.outputs");
-  for (unsigned i = 0; i < (list ? list.size() : 0); ++i) {
-    OutputDimsOp op = dimsOf.lookup(i);
-    if (!op)
-      return program.emitError() << "output " << i << " is nothing that this target can hold";
-    Expr bytes = integer(op.getElementBytes());
-    for (Value v : op.getSizes()) {
-      int64_t most = indexRange(v).second;
-      if (atStart.has(v))
+  arena = integer(constant ? constant.getInt() : 0);
+  program.walk([&](RequireArenaOp op) {
+    SetVector<Operation*> needed;
+    getBackwardSlice(op.getBytes(), &needed);
+    if (Operation* last = op.getBytes().getDefiningOp()) needed.insert(last);
+    for (Operation& o : program.getBody().front())
+      if (needed.contains(&o) && ::mlir::failed(printOp(&o))) hasFailed = true;
+    arena = expr(op.getBytes());
+  });
+  std::map<int64_t, Expr> computed; // outputs
+  if (auto bounds = module.lookupSymbol<func::FuncOp>("output_bounds")) {
+    analyze(bounds.getBody());
+    for (Operation& o : bounds.getBody().front().without_terminator()) {
+      auto output = dyn_cast<OutputDimsOp>(o);
+      if (!output) {
+        if (::mlir::failed(printOp(&o))) hasFailed = true;
+        continue;
+      }
+      Expr bytes = integer(output.getElementBytes());
+      for (Value v : output.getSizes())
         bytes = product(bytes, expr(v));
-      else if (most <= (int64_t(1) << 40))
-        bytes = product(bytes, integer(most));
-      else
-        return op.emitError() << "the size of output " << i
-                              << " depends on data and has no bound, which this target needs";
+      computed[output.getNumber()] = bytes;
     }
-    outputs.push_back(bytes);
+  }
+  // Of an input or output whose sizes are constants and dims.
+  auto bytesOf = [&](DictionaryAttr io) -> std::optional<Expr> {
+    auto dtype = io.getAs<IntegerAttr>("dtype");
+    auto name = io.getAs<StringAttr>("name");
+    auto fail = [&](StringRef what) {
+      program.emitError() << "'" << (name ? name.getValue() : "") << "' has " << what;
+      return std::nullopt;
+    };
+    auto dims = io.getAs<ArrayAttr>("dims");
+    Expr bytes = integer(dtype ? dtypeBytes(dtype.getInt()) : 0);
+    if (codegen::isInteger(bytes, 0) || !dims) return fail("a type that this target does not have");
+    for (Attribute d : dims) {
+      if (auto n = dyn_cast<IntegerAttr>(d))
+        bytes = product(bytes, integer(n.getInt()));
+      else if (auto dim = dyn_cast<StringAttr>(d))
+        bytes = product(bytes, dimText(dim.getValue()));
+      else
+        return fail("a size that is computed, and no bound");
+    }
+    return bytes;
+  };
+  auto list = [&](StringRef name) {
+    auto all = module->getAttrOfType<ArrayAttr>(name);
+    return (all ? all : ArrayAttr::get(module.getContext(), {})).getAsRange<DictionaryAttr>();
+  };
+  for (DictionaryAttr input : list("ortc.inputs")) {
+    std::optional<Expr> bytes = bytesOf(input);
+    if (!bytes) return failure();
+    inputs.push_back(*bytes);
+  }
+  for (auto [i, output] : llvm::enumerate(list("ortc.outputs"))) {
+    auto bound = computed.find(i);
+    std::optional<Expr> bytes = bound != computed.end() ? bound->second : bytesOf(output);
+    if (!bytes) return failure();
+    outputs.push_back(*bytes);
   }
   return success(!hasFailed);
 }

@@ -485,11 +485,10 @@ LogicalResult printArenaBytes(func::FuncOp program, llvm::raw_ostream& os) {
       .printArenaBytes(program->getParentOfType<ModuleOp>(), os);
 }
 
-LogicalResult printComputedBytes(func::FuncOp program, llvm::raw_ostream& os, bool& any) {
+LogicalResult printComputedBytes(func::FuncOp bounds, llvm::raw_ostream& os) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  return ProgramPrinter(program, bodyStream)
-      .printComputedBytes(program->getParentOfType<ModuleOp>(), os, any);
+  return ProgramPrinter(bounds, bodyStream).printComputedBytes(os);
 }
 
 } // namespace ortc::codegen::cuda

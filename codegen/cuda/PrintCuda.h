@@ -43,7 +43,6 @@ mlir::LogicalResult printProgram(mlir::func::FuncOp program, llvm::raw_ostream& 
                                  const Options& options = {});
 mlir::LogicalResult printArenaBytes(mlir::func::FuncOp program, llvm::raw_ostream& os);
 /// As CProgramPrinter has it.
-mlir::LogicalResult printComputedBytes(mlir::func::FuncOp program, llvm::raw_ostream& os,
-                                       bool& any);
+mlir::LogicalResult printComputedBytes(mlir::func::FuncOp bounds, llvm::raw_ostream& os);
 
 } // namespace ortc::codegen::cuda

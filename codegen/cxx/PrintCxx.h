@@ -51,5 +51,8 @@ mlir::LogicalResult printProgram(mlir::func::FuncOp program, llvm::raw_ostream& 
 
 /// `static uint64_t arena_bytes(const int64_t* dims)`: for reserve.
 mlir::LogicalResult printArenaBytes(mlir::func::FuncOp program, llvm::raw_ostream& os);
+/// `static uint64_t computed_bytes(int32_t output, const int64_t* dims)`, from @output_bounds: for
+/// output_bound.
+mlir::LogicalResult printComputedBytes(mlir::func::FuncOp bounds, llvm::raw_ostream& os);
 
 } // namespace ortc::codegen::cxx

@@ -136,11 +136,15 @@ protected:
   std::string varDecl(Type, StringRef name, StringRef init) override {
     return "let " + name.str() + (init.empty() ? ";" : " = " + init.str() + ";");
   }
-  Expr floatLiteral(FloatType, const APFloat& value) override {
+  Expr floatLiteral(FloatType type, const APFloat& value) override {
     if (value.isNaN()) return {"NaN"};
     if (value.isInfinity())
       return value.isNegative() ? Expr{"-Infinity", Prec::Unary} : Expr{"Infinity"};
     std::string s = shortestDecimal(value);
+    // The shortest text of an f32 is another number as f64.
+    if (type.isF32() && APFloat(APFloat::IEEEdouble(), s).convertToDouble() !=
+                            static_cast<double>(value.convertToFloat()))
+      return call("Math.fround", {s});
     return {s, s[0] == '-' ? Prec::Unary : Prec::Primary};
   }
   Expr integerLiteral(Type type, const APInt& value) override {
@@ -218,14 +222,17 @@ protected:
                             .Case("math.exp", "Math.exp")
                             .Case("math.log", "Math.log")
                             .Case("math.trunc", "Math.trunc")
-                            .Cases("arith.fptosi", "arith.fptoui", "Math.trunc")
                             .Default("");
           if (!f.empty()) {
             SmallVector<std::string> args;
             for (Value v : op->getOperands())
               args.push_back(text(v));
-            return define(op, call(f, args)), success();
+            return define(op, rounded(op, call(f, args))), success();
           }
+          if (isa<arith::FPToSIOp, arith::FPToUIOp>(op)) // NaN is 0
+            return define(op,
+                          {"(" + call("Math.trunc", {text(op->getOperand(0))}).text + " || 0)"}),
+                   success();
           StringRef o = llvm::StringSwitch<StringRef>(op->getName().getStringRef())
                             .Case("arith.addf", "+")
                             .Case("arith.subf", "-")
@@ -233,11 +240,15 @@ protected:
                             .Case("arith.divf", "/")
                             .Default("");
           if (!o.empty())
-            return define(op, binary(o, expr(op->getOperand(0)), expr(op->getOperand(1)))),
+            return define(op,
+                          rounded(op, binary(o, expr(op->getOperand(0)), expr(op->getOperand(1))))),
                    success();
           if (isa<arith::SIToFPOp, arith::ExtFOp, arith::TruncFOp>(op) &&
-              !op->getOperand(0).getType().isInteger(1))
-            return forward(op, expr(op->getOperand(0))), success();
+              !op->getOperand(0).getType().isInteger(1)) {
+            Expr from = expr(op->getOperand(0));
+            if (isa<arith::ExtFOp>(op)) return forward(op, from), success();
+            return define(op, rounded(op, from)), success();
+          }
           return std::nullopt;
         });
   }
@@ -248,13 +259,20 @@ private:
   std::vector<std::pair<std::string, std::string>> dimNames;
   DenseMap<Value, BufferOp> buffers;
 
+  /// Numbers of JavaScript are f64: what f32 arithmetic gives is that, rounded once more (exactly
+  /// so for + - * / and sqrt). Sizes that are computed by floats turn on it.
+  Expr rounded(Operation* op, const Expr& e) {
+    bool exact = isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+                     math::AbsFOp, math::FloorOp, math::CeilOp, math::TruncOp>(op);
+    return op->getResult(0).getType().isF32() && !exact ? call("Math.fround", {e.text}) : e;
+  }
   static std::string dimAccess(StringRef dim) {
     bool plain = !dim.empty() && !llvm::isDigit(dim[0]) &&
                  llvm::all_of(dim, [](char c) { return llvm::isAlnum(c) || c == '_'; });
     return plain ? "dims." + dim.str() : "dims[" + quoted(dim) + "]";
   }
   void bindDims() {
-    program.walk([&](DimOp dim) {
+    module.walk([&](DimOp dim) {
       std::string name;
       for (auto& [n, d] : dimNames)
         if (d == dim.getName()) name = n;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kStrip = 64;
 constexpr uint8_t kPattern = 0xA5;
+constexpr uint64_t kFirstCapacity = uint64_t(64) << 20;
 
 /// A tensor of the interface with the memory behind it.
 struct Holder {
@@ -230,7 +231,8 @@ public:
       h->tensor.dtype = io.dtype;
       if (io.dtype != ORTC_LIST && io.dtype != ORTC_MAP) {
         uint64_t bound = model->output_bound(i, sizes.data());
-        h->allocate(bound ? bound : 4096);
+        // What is said may be far more than it will be: begin with less, then.
+        h->allocate(bound ? std::min(bound, kFirstCapacity) : 4096);
       }
       outputs.push_back(std::move(h));
     }

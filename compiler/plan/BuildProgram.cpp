@@ -39,6 +39,7 @@ public:
     eliminateCommonSubExpressions(rewriter, dominance, run);
     dropUnusedResults(run);
     setModuleAttributes();
+    makeOutputBounds();
     main.erase();
     module->setAttr("ortc.weights_bytes",
                     b.getI64IntegerAttr(static_cast<int64_t>(facts.weights.bytes())));
@@ -637,6 +638,46 @@ private:
     if (!tables.empty()) module->setAttr("ortc.string_tables", b.getArrayAttr(tables));
     module->setAttr("ortc.inputs", b.getArrayAttr(ins));
     module->setAttr("ortc.outputs", b.getArrayAttr(outs));
+  }
+
+  /// @output_bounds: for outputs whose sizes the run computes, no less than these, from the dims
+  /// alone. An output of which a size has no such bound is left out.
+  void makeOutputBounds() {
+    b.setInsertionPointAfter(module.lookupSymbol("run"));
+    auto bounds = b.create<func::FuncOp>(main.getLoc(), "output_bounds", b.getFunctionType({}, {}));
+    b.setInsertionPointToStart(bounds.addEntryBlock());
+    auto ret = cast<func::ReturnOp>(main.getBody().front().getTerminator());
+    DenseMap<Value, Value> copies;
+    bool any = false;
+    for (auto [i, output] : llvm::enumerate(module->getAttrOfType<ArrayAttr>("ortc.outputs"))) {
+      auto type = dyn_cast<RankedTensorType>(ret.getOperand(i).getType());
+      auto dims = cast<DictionaryAttr>(output).getAs<ArrayAttr>("dims");
+      if (!type || !llvm::any_of(dims, [](Attribute d) { return isa<UnitAttr>(d); })) continue;
+      SmallVector<Value> most;
+      OpBuilder& mb = places.builder();
+      mb.setInsertionPoint(ret);
+      for (OpFoldResult s : getSizes(mb, ret.getOperand(i)))
+        if (std::optional<OpFoldResult> bound = boundOf(s))
+          most.push_back(sizeValue(
+              b, main.getLoc(),
+              constantSize(*bound)
+                  ? *bound
+                  : computedAgain(b, cast<Value>(*bound), [](Value) { return false; }, copies)));
+      if (most.size() != static_cast<size_t>(type.getRank())) continue;
+      any = true;
+      b.create<OutputDimsOp>(ret.getLoc(), i, elementBytes(type.getElementType()), most);
+    }
+    b.create<func::ReturnOp>(main.getLoc());
+    if (!any) bounds.erase();
+  }
+
+  /// Of a size: the number, what planning knows of it, or what its arithmetic says.
+  std::optional<OpFoldResult> boundOf(OpFoldResult size) {
+    constexpr int64_t kMost = int64_t(1) << 40;
+    std::optional<OpFoldResult> bound = places.boundAtStart(size);
+    const int64_t most = indexRange(size).second;
+    if (most <= kMost && (!bound || most < indexRange(*bound).second)) bound = b.getIndexAttr(most);
+    return bound;
   }
 };
 

@@ -38,7 +38,8 @@ struct ProgramFacts {
   int64_t launches = 0;
 };
 
-/// Replaces @main by @run and kernel functions. Failure comes with a diagnostic.
+/// Replaces @main by @run, kernel functions, and @output_bounds when the sizes of an output are
+/// computed by the run (docs/spine.md). Failure comes with a diagnostic.
 mlir::FailureOr<ProgramFacts> buildProgram(mlir::ModuleOp module, const ProgramOptions& options);
 
 } // namespace ortc

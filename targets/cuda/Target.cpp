@@ -4,6 +4,7 @@
 // it, else one thread per element or a block per row (Schedules.h).
 #include "codegen/bundle/Bundle.h"
 #include "codegen/cuda/PrintCuda.h"
+#include "compiler/pipeline/DiagnosticBridge.h"
 #include "compiler/support/Names.h"
 #include "targets/cuda/Families.h"
 #include "targets/cuda/Schedules.h"
@@ -70,10 +71,9 @@ private:
     auto run = module.lookupSymbol<func::FuncOp>("run");
     codegen::cuda::Options options;
     options.contextType = n + "_context";
-    bool computedOutputs = false;
-    if (failed(codegen::cuda::printArenaBytes(run, as)) ||
-        failed(codegen::cuda::printComputedBytes(run, as, computedOutputs)))
-      return false;
+    if (failed(codegen::cuda::printArenaBytes(run, as))) return false;
+    auto bounds = module.lookupSymbol<func::FuncOp>("output_bounds");
+    if (bounds && failed(codegen::cuda::printComputedBytes(bounds, as))) return false;
     std::string program;
     llvm::raw_string_ostream ps(program);
     if (failed(codegen::cuda::printProgram(run, ps, options))) return false;
@@ -167,7 +167,7 @@ ortc_status {n}_run_async(ortc_context* context, const ortc_tensor* inputs, ortc
 }}
 
 uint64_t {n}_output_bound(int32_t index, const int64_t* sizes) {{
-{computed}  return output_bytes(*{n}_model(), index, sizes);
+{outputBound}
 }}
 
 const char* {n}_error(const ortc_context* context) {{
@@ -198,9 +198,7 @@ const ortc_model* {n}_model(void) {{
         fmt::arg("dimsOrOne", std::max<size_t>(1, io.dims.size())), fmt::arg("body", body),
         fmt::arg("arena", arena), fmt::arg("program", program),
         fmt::arg("tables", writer.ioTables(io)), fmt::arg("open", open),
-        fmt::arg("computed", computedOutputs ? "  if (const uint64_t bytes = sizes ? "
-                                               "computed_bytes(index, sizes) : 0) return bytes;\n"
-                                             : ""),
+        fmt::arg("outputBound", codegen::outputBoundBody(n, bounds != nullptr)),
         fmt::arg("reserveNow", io.dims.empty()
                                    ? "  if (const ortc_status s = "
                                      "c->reserve_cuda(arena_bytes(c->dims), c->dims)) return s;\n"
@@ -284,6 +282,8 @@ public:
   }
   bool emit(ModuleOp program, const ProgramFacts& facts, const BundleRequest& request,
             Diagnostics& diagnostics) const override {
+    DiagnosticBridge bridge(*program.getContext(), diagnostics);
+    if (!codegen::requireOutputBounds(program, diagnostics)) return false;
     bool ok = CudaBundle(program, facts, request, *this, diagnostics).write();
     if (!ok && !diagnostics.hasErrors())
       diagnostics.error("", "an operation could not be printed; this is a fault of ortc");

@@ -33,6 +33,7 @@ public:
     own.weights = "embed"; // the blob as it is: the module fetches it
     codegen::BundleWriter writer(own, diagnostics);
     codegen::BundleFacts io = codegen::readFacts(program);
+    if (!codegen::requireOutputBounds(program, diagnostics)) return false;
     auto segments = webgpu::splitWeights(program, facts.weights);
     if (failed(segments)) return giveUp(diagnostics);
     auto device = codegen::gpu::DeviceModule::create(program);

@@ -3,7 +3,9 @@
 
 // CHECK:      function sizes(dims) {
 // CHECK-NEXT:   const batch = dims.batch;
-// CHECK-NEXT:   return [batch * 512 + 64, 4 * dims.batch * 128, 512];
+// Floats are f32 there, too, and what is no number is no size.
+// CHECK-NEXT:   const converted = (Math.trunc(Math.fround(Math.fround(batch) * Math.fround(0.3))) || 0);
+// CHECK-NEXT:   return [batch * 512 + 64, 4 * dims.batch * 128, 4 * Math.max(converted, 64) * 2];
 // CHECK:        { name: 'x', dtype: 'float32', shape: ['batch', 128] },
 // CHECK:        { name: 'y', dtype: 'float32', shape: [null, 2] },
 // CHECK:        { name: 'batch', min: 1, max: 32 },
@@ -98,6 +100,21 @@ func.func @run() attributes {ortc.program} {
   }
   %few = arith.cmpi slt, %found, %c1000 : index
   ortc.check %few, "RUN_ERROR" "node 'select' (Compress, opset 11): too many of 'x', which is f32[batch,128], pass, more than \221000\22"
+  return
+}
+// The most that outputs take whose sizes the run computes.
+func.func @output_bounds() {
+  %batch = ortc.dim "batch" in [1, 32]
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %third = arith.constant 0.3 : f32
+  %i = arith.index_cast %batch : index to i64
+  %f = arith.sitofp %i : i64 to f32
+  %scaled = arith.mulf %f, %third : f32
+  %n = arith.fptosi %scaled : f32 to i64
+  %m = arith.index_cast %n : i64 to index
+  %most = arith.maxsi %m, %c64 : index
+  ortc.output_dims 0 bytes 4 sizes(%most, %c2)
   return
 }
 }

@@ -206,6 +206,8 @@ private:
     if (!io.arenaBytes &&
         failed(codegen::cxx::printArenaBytes(module.lookupSymbol<func::FuncOp>("run"), as)))
       return false;
+    auto bounds = module.lookupSymbol<func::FuncOp>("output_bounds");
+    if (bounds && failed(codegen::cxx::printComputedBytes(bounds, as))) return false;
 
     std::string weights, open;
     bool hasWeights = io.weightsBytes != 0;
@@ -287,7 +289,9 @@ extern "C" {{
   return run(c, inputs, outputs, dims);
 }}
 
-{own}uint64_t {n}_output_bound(int32_t index, const int64_t* sizes) {{ return output_bytes(*{n}_model(), index, sizes); }}
+{own}uint64_t {n}_output_bound(int32_t index, const int64_t* sizes) {{
+{outputBound}
+}}
 
 {own}const char* {n}_error(const ortc_context* context) {{
   return context ? context_cast<ortc_rt::context>(context)->message : "no context: out of memory";
@@ -330,6 +334,7 @@ const ortc_model* {n}_model(void) {{
                                  *io.arenaBytes)
                            : std::string())
                     : std::string()),
+            fmt::arg("outputBound", codegen::outputBoundBody(n, bounds != nullptr)),
             fmt::arg("reserve", reserve), fmt::arg("dimsOrOne", std::max<int64_t>(dims, 1)),
             fmt::arg("close",
                      hasWeights && request.weights == "file"

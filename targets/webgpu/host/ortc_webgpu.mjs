@@ -35,7 +35,7 @@ const MAX_GROUPS_CACHED = 4096;
  * a URL) instead of the bundle's file; `dims` (sizes to reserve for); `base` (URL of the bundle).
  */
 export async function createSession(model, options = {}) {
-  const dims = options.dims ?? Object.fromEntries((model.dims ?? []).map((dim) => [dim.name, dim.min ?? 1]));
+  const dims = options.dims ?? Object.fromEntries((model.dims ?? []).map((dim) => [dim.name, Math.max(dim.min ?? 1, 1)]));
   const device = await openDevice(model, options, model.arena(dims));
   const session = new Session(model, device, !options.device);
   try {

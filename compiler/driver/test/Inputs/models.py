@@ -116,6 +116,21 @@ def shared_sizes(steps=60):
     return model(nodes, [f32("x", "n")], [f32("y", None)], lists)
 
 
+def chosen():
+    """Places of positive elements: how many there are is data, and no more than there are elements."""
+    zero = numpy_helper.from_array(np.float32(0), "zero")
+    return model([helper.make_node("Greater", ["x", "zero"], ["p"], name="positive"),
+                  helper.make_node("NonZero", ["p"], ["y"], name="places")],
+                 [f32("x", "rows", "columns")], [helper.make_tensor_value_info("y", TensorProto.INT64, [2, "found"])], [zero])
+
+
+def counting():
+    """As many elements as the input says."""
+    number = lambda name, v: numpy_helper.from_array(np.int64(v), name)
+    n, y = (helper.make_tensor_value_info(name, TensorProto.INT64, dims) for name, dims in (("n", []), ("y", ["count"])))
+    return model([helper.make_node("Range", ["zero", "n", "one"], ["y"], name="count")], [n], [y], [number("zero", 0), number("one", 1)])
+
+
 def case(folder, m, data=None, expect=None):
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(m, folder / "model.onnx")
@@ -187,7 +202,7 @@ def main(name, out):
         onnx.save({"relu": relu, "product": product, "two_sizes": two_sizes, "bad_product": bad_product, "branches": lambda: branches(3, 4),
                    "no_branch": lambda: branches(4, 5), "labels": labels, "string_labels": lambda: labels(strings=True),
                    "words": words, "huge_fill": huge_fill, "shared_sizes": shared_sizes, "long_loop": long_loop,
-                   "growing_loop": growing_loop}[name](), out)
+                   "growing_loop": growing_loop, "chosen": chosen, "counting": counting}[name](), out)
 
 
 if __name__ == "__main__":
