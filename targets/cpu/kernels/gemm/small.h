@@ -19,8 +19,9 @@ template <int M, int N, int K, int NV, int Bytes, class Epilogue>
 ORTC_INLINE void gemm_small_f32(const GemmArgs& g, const Epilogue& epilogue, const executor&) {
   using V = vec<float, Bytes / 4>;
   constexpr int lanes = lanes_of<V>, NR = NV * lanes;
-  // As in tile.h: a multiply-add takes four cycles.
-  constexpr int wanted = M * NV < 4 ? 4 / (M * NV) : 1, chains = wanted < K ? wanted : 1;
+  // A multiply-add takes four cycles, and two begin in each: fewer than eight sums wait for each
+  // other (mlp_16_32_8: 4 % over four sums, as tile.h has them, whose loads are the limit).
+  constexpr int wanted = M * NV < 8 ? 8 / (M * NV) : 1, chains = wanted < K ? wanted : 1;
   const float* b = g.b;
 #pragma GCC unroll 1
   for (int n0 = 0; n0 < N; n0 += NR) {
@@ -37,10 +38,10 @@ ORTC_INLINE void gemm_small_f32(const GemmArgs& g, const Epilogue& epilogue, con
     int k = 0;
 #pragma GCC unroll 2
     for (; k + chains <= K; k += chains)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int chain = 0; chain < chains; ++chain)
         step(k + chain, chain);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (; k < K; ++k)
       step(k, 0);
     b += int64_t(K) * NR;
@@ -48,7 +49,7 @@ ORTC_INLINE void gemm_small_f32(const GemmArgs& g, const Epilogue& epilogue, con
     for (int r = 0; r < M; ++r)
 #pragma GCC unroll 8
       for (int j = 0; j < NV; ++j) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int chain = 1; chain < chains; ++chain)
           acc[0][r][j] += acc[chain][r][j];
         const int n = n0 + j * lanes, rest = N - n;
