@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights of 2, 4 or 8 bits with a scale per block (com.microsoft): they become floats again before
 // they are multiplied or looked up.
-#include "compiler/onnx/families/Common.h"
+#include "compiler/onnx/families/BlockQuantized.h"
 
 using namespace mlir;
 
 namespace ortc::opdef {
 
-/// Number `i` of those of `bits` that a byte holds, the first in the lowest bits; i32.
-static Scalar unpacked(NodeBuilder& n, Scalar byte, Scalar i, int64_t bits) {
+Scalar unpackedBits(NodeBuilder& n, Scalar byte, Scalar i, int64_t bits) {
   Scalar v = n.cast(byte, DType::I32);
   if (bits == 8) return v;
   int64_t perByte = 8 / bits;
@@ -19,6 +18,12 @@ static Scalar unpacked(NodeBuilder& n, Scalar byte, Scalar i, int64_t bits) {
     all = select(equal(i, static_cast<double>(k)), v / divisor, all);
   }
   return rem(all, n.literal(step, all));
+}
+
+Scalar numberAt(NodeBuilder& n, Scalar i, int64_t bits, llvm::function_ref<Scalar(Scalar k)> byte) {
+  auto perByte = static_cast<double>(8 / bits);
+  Scalar at = i / perByte;
+  return unpackedBits(n, byte(at), i - at * perByte, bits);
 }
 
 static int64_t bitsOf(NodeBuilder& n) {
@@ -65,12 +70,12 @@ ORTC_ONNX_OP_IN("com.microsoft", "MatMulNBits", since(1)) {
     Scalar part = o[1] / static_cast<double>(block), i = o[1] - part * static_cast<double>(block);
     Scalar byte = i / static_cast<double>(perByte);
     Scalar q =
-        unpacked(n, n.at(b, {o[0], part, byte}), i - byte * static_cast<double>(perByte), bits);
+        unpackedBits(n, n.at(b, {o[0], part, byte}), i - byte * static_cast<double>(perByte), bits);
     Scalar v = n.cast(q, wide);
     if (packed) {
       Scalar at = part / static_cast<double>(perByte);
       Scalar z =
-          unpacked(n, n.at(zeros, {o[0], at}), part - at * static_cast<double>(perByte), bits);
+          unpackedBits(n, n.at(zeros, {o[0], at}), part - at * static_cast<double>(perByte), bits);
       v = n.cast(q - z, wide);
     } else if (zeros) {
       v = v - n.cast(n.at(zeros, {o[0], part}), wide);
@@ -168,8 +173,8 @@ ORTC_ONNX_OP_IN("com.microsoft", "GatherBlockQuantized", since(1)) {
       if (!packed || t.dtype != DType::U8) return n.cast(n.at(t, i), DType::I32);
       SmallVector<Scalar> bytes(i);
       bytes.back() = i.back() / static_cast<double>(perByte);
-      return unpacked(n, n.at(t, bytes), i.back() - bytes.back() * static_cast<double>(perByte),
-                      bits);
+      return unpackedBits(n, n.at(t, bytes), i.back() - bytes.back() * static_cast<double>(perByte),
+                          bits);
     };
     SmallVector<Scalar> group(place);
     group[along] = place[along] / static_cast<double>(block);
