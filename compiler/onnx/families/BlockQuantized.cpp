@@ -138,7 +138,8 @@ ORTC_ONNX_OP_IN("com.microsoft", "MatMulBnb4", since(1)) {
 
 // Rows of a table of numbers with a scale per block along one axis.
 ORTC_ONNX_OP_IN("com.microsoft", "GatherBlockQuantized", since(1)) {
-  Tensor data = n.input(0, "data", plainType), indices = n.input(1, "indices", indexInteger),
+  static const TypeSet types{plainType.bits | oneOf({DType::F4E2M1}).bits, plainType.text};
+  Tensor data = n.input(0, "data", types), indices = n.input(1, "indices", indexInteger),
          scales = n.input(2, "scales", floating), zeros = n.optionalInput(3, "zero_points");
   int64_t rank = data.rank(), axis = n.axis(n.intAttr("gather_axis", 0), rank, "gather_axis"),
           along = n.axis(n.intAttr("quantize_axis", 1), rank, "quantize_axis"),
@@ -169,6 +170,7 @@ ORTC_ONNX_OP_IN("com.microsoft", "GatherBlockQuantized", since(1)) {
     place.push_back(safeIndex(n, n.at(indices, o.slice(outer, count)), in[axis]));
     place.append(o.begin() + outer + count, o.end());
     auto number = [&](Tensor t, ArrayRef<Scalar> i) {
+      if (NodeBuilder::isCoded(t.dtype)) return n.cast(n.decoded(n.at(t, i), t.dtype), wide);
       if (!isInteger(t.dtype)) return n.cast(n.at(t, i), wide);
       if (!packed || t.dtype != DType::U8) return n.cast(n.at(t, i), DType::I32);
       SmallVector<Scalar> bytes(i);
