@@ -42,8 +42,9 @@ Scalar NodeBuilder::encoded(Scalar v, DType to, bool saturate, Rounding rounding
     Scalar code = orZero(*this, a > 0.25) + orZero(*this, a >= 0.75) + orZero(*this, a > 1.25) +
                   orZero(*this, a >= 1.75) + orZero(*this, a > 2.5) + orZero(*this, a >= 3.5) +
                   orZero(*this, a > 5.0);
-    code = select(isNaN(x), 7.0, code); // there is no NaN
     code = code + select(bits < 0.0, literal(8, code), 0.0);
+    // There is no NaN. The standard's text makes it 6, its tests -0, which is what others do.
+    code = select(isNaN(x), 8.0, code);
     return {this, b.create<arith::TruncIOp>(loc, typeOf(to), code.v), true};
   }
   // The exponent, and one more where the rest of the significand rounds up; the sign is left out.
