@@ -306,3 +306,9 @@ for v in (23, 24, 25, 28):
 for mode, rounded in (("up", [1, 2, 4, 2.0 ** -127]), ("down", [1, 1, 2, 2.0 ** -127]), ("nearest", [1, 2, 2, 2.0 ** -127])):
     net("Cast", 24, [helper.make_node("Cast", ["x"], ["c"], to=TensorProto.FLOAT8E8M0, round_mode=mode),
                      helper.make_node("Cast", ["c"], ["y"], to=1)], {"x": F([1, 1.5, 2.5, 0])}, {"y": F(rounded)})
+
+# ---- sequences that are inputs: as many as the data has ----
+pair = [grid(2, 2), grid(3, 2)]
+net("SequenceInsert", 11, [helper.make_node("SequenceInsert", ["s", "t"], ["y"])], {"s": pair, "t": grid(1, 2)}, {"y": [*pair, grid(1, 2)]})
+net("SequenceLength", 11, [helper.make_node("SequenceLength", ["s"], ["y"])], {"s": pair}, {"y": np.array(2, I)})
+net("ConcatFromSequence", 11, [helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)], {"s": pair}, {"y": np.concatenate(pair)})
