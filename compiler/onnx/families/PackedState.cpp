@@ -140,8 +140,7 @@ static Tensor unitRows(NodeBuilder& n, Tensor x) {
 /// The logarithm of what remains of the state, [tokens, Hv] or [tokens, Hv, Dk]. In f32.
 static Tensor decays(NodeBuilder& n, Tensor decay, Tensor logA, Tensor bias, const DeltaInputs& d) {
   std::string gate = n.stringAttr("gate_activation", "none");
-  bool softplus = gate == "softplus" || gate == "qwen",
-       bounded = gate == "sigmoid" || gate == "kda";
+  bool softplus = gate == "softplus", bounded = gate == "sigmoid" || gate == "kda";
   if (gate != "none" && !softplus && !bounded)
     n.error("'gate_activation' is '{}'; expected none, softplus or sigmoid", gate);
   std::vector<Size> lead = d.lead, given = n.sizes(decay);
