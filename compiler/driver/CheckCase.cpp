@@ -87,16 +87,15 @@ private:
     }
     // With shapes from the data these are read before the model is compiled, by the types in the
     // file.
-    std::unique_ptr<onnx::OnnxFile> file;
-    if (options.shapeFromData) {
-      Diagnostics diagnostics(modelPath);
-      file = onnx::OnnxFile::open(modelPath, diagnostics);
-      if (!file) {
-        refused(diagnostics, true);
-        return;
-      }
-    } else if (!prepare(options.pipeline)) {
+    Diagnostics opening(modelPath);
+    std::unique_ptr<onnx::OnnxFile> file = onnx::OnnxFile::open(modelPath, opening);
+    if (!file) {
+      refused(opening, true);
       return;
+    }
+    if (!options.shapeFromData && !needsData(file->model().graph)) {
+      file.reset();
+      if (!prepare(options.pipeline)) return;
     }
     Comparison all;
     bool compared = false, againstReference = false;
@@ -108,10 +107,11 @@ private:
         finish(Status::Failed, firstError(reading));
         return;
       }
-      const PipelineOptions pipeline =
-          file ? withShapesOf(options.pipeline, file->model().graph, data->inputs)
-               : options.pipeline;
+      const PipelineOptions pipeline = file ? withShapesOf(options.pipeline, file->model().graph,
+                                                           data->inputs, options.shapeFromData)
+                                            : options.pipeline;
       if (file && !prepare(pipeline)) return;
+      if (file) data->inputs = inParts(file->model().graph, std::move(data->inputs));
       Diagnostics diagnostics(modelPath);
       std::optional<std::vector<CaseValue>> outputs = session->run(data->inputs, diagnostics);
       if (!outputs) {
@@ -141,6 +141,21 @@ private:
            !all.passed || !againstReference ? all.reason
            : compared                       ? "inputs without outputs: against the reference"
                       : "inputs without outputs: ran, nothing to compare with");
+  }
+
+  /// The inputs as the model takes them when shapes came from the data: elements of a sequence are
+  /// inputs of their own, and what has no value is none.
+  static std::vector<CaseValue> inParts(const onnx::Graph& graph, std::vector<CaseValue> inputs) {
+    std::vector<const onnx::ValueInfo*> infos = graph.dataInputs();
+    std::vector<CaseValue> parts;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (i >= infos.size() || !isMadeOfShapes(infos[i]->type) || inputs[i].isTensor())
+        parts.push_back(std::move(inputs[i]));
+      else
+        for (CaseValue& item : inputs[i].items)
+          parts.push_back(std::move(item));
+    }
+    return parts;
   }
 
   /// What the reference makes of the inputs becomes the outputs of the data set. False: finished.
@@ -221,13 +236,27 @@ CaseResult checkCase(const CaseInput& input, const CheckOptions& options, const 
   return Checker(input, options, open).run();
 }
 
+bool needsData(const onnx::Graph& graph) {
+  for (const onnx::ValueInfo* input : graph.dataInputs())
+    if (isMadeOfShapes(input->type)) return true;
+  return false;
+}
+
 PipelineOptions withShapesOf(const PipelineOptions& options, const onnx::Graph& graph,
-                             const std::vector<CaseValue>& inputs) {
+                             const std::vector<CaseValue>& inputs, bool all) {
   PipelineOptions r = options;
   std::vector<const onnx::ValueInfo*> infos = graph.dataInputs();
-  for (size_t i = 0; i < inputs.size() && i < infos.size(); ++i)
-    if (inputs[i].isTensor() && infos[i]->type.kind == onnx::Type::Kind::Tensor)
-      r.import.shapes.emplace(infos[i]->name, inputs[i].tensor.dims);
+  for (size_t i = 0; i < inputs.size() && i < infos.size(); ++i) {
+    const onnx::ValueInfo& info = *infos[i];
+    const CaseValue& value = inputs[i];
+    const bool made = isMadeOfShapes(info.type);
+    if (value.isTensor() && (made || (all && info.type.kind == onnx::Type::Kind::Tensor)))
+      r.import.shapes.emplace(info.name, value.tensor.dims);
+    if (!made || value.isTensor()) continue;
+    if (value.items.empty()) r.import.shapes[info.name] = {ImportOptions::kNone};
+    for (size_t k = 0; k < value.items.size(); ++k)
+      r.import.shapes.emplace(elementName(info.name, k), value.items[k].tensor.dims);
+  }
   return r;
 }
 

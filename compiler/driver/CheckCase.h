@@ -44,9 +44,13 @@ struct CheckOptions {
 
 CaseResult checkCase(const CaseInput& input, const CheckOptions& options, const OpenModel& open);
 
-/// With the sizes of the data: `options` plus --shape for every input that is a tensor.
+/// Does the data say how many elements an input has, or whether it has a value? Then shapes come
+/// from the data for such inputs, whatever --shape says of the others.
+bool needsData(const onnx::Graph& graph);
+/// With the sizes of the data: `options` plus --shape for every input; `all`: also for those that
+/// are plain tensors.
 PipelineOptions withShapesOf(const PipelineOptions& options, const onnx::Graph& graph,
-                             const std::vector<CaseValue>& inputs);
+                             const std::vector<CaseValue>& inputs, bool all);
 
 /// What went wrong in one line: the first error.
 std::string firstError(const Diagnostics& diagnostics);

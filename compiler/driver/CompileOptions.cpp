@@ -24,6 +24,7 @@ std::pair<std::string, std::string> splitName(const std::string& text, const cha
 std::pair<std::string, std::vector<int64_t>> parseShape(const std::string& text) {
   auto [name, rest] = splitName(text, "--shape", "NAME=1x3x224x224");
   std::vector<int64_t> sizes;
+  if (rest == "none") return {name, {ImportOptions::kNone}};
   size_t at = 0;
   while (!rest.empty() && at <= rest.size()) {
     size_t next = std::min(rest.find('x', at), rest.size());
@@ -89,8 +90,11 @@ void addCompileOptions(CLI::App& command, CompileOptions& o, bool builds) {
   command
       .add_option(
           "--shape", o.shapes,
-          builds ? "Sizes of an input: x=1x3x224x224, ? stays free; from-data: as the case's data"
-                 : "Sizes of an input: x=1x3x224x224, ? stays free")
+          builds
+              ? "Sizes of an input: x=1x3x224x224, ? stays free; of a sequence: x[0]=3, x[1]=4; of "
+                "an optional without a value: x=none; from-data: as the case's data"
+              : "Sizes of an input: x=1x3x224x224, ? stays free; of a sequence: x[0]=3, x[1]=4; of "
+                "an optional without a value: x=none")
       ->type_name("X=SIZES")
       ->allow_extra_args(false);
   command

@@ -57,17 +57,18 @@ CompiledModel fromJson(const llvm::json::Object& o, const std::string& model) {
 
 /// The shapes that a case is to be compiled for.
 std::vector<PipelineOptions> shapesToCompile(const CaseInput& input, const CheckOptions& check) {
-  if (!check.shapeFromData || input.folder.empty()) return {check.pipeline};
+  if (input.folder.empty()) return {check.pipeline};
   Diagnostics ignored; // whoever checks the case reads the same and reports
   std::optional<Case> theCase = readCase(input.folder, ignored);
   if (!theCase || theCase->dataSets.empty()) return {check.pipeline};
   std::unique_ptr<onnx::OnnxFile> file = onnx::OnnxFile::open(input.modelPath, ignored);
-  if (!file) return {check.pipeline};
+  if (!file || (!check.shapeFromData && !needsData(file->model().graph))) return {check.pipeline};
   std::vector<PipelineOptions> all;
   for (const std::string& folder : theCase->dataSets) {
     std::optional<DataSet> data = readDataSet(folder, file->model().graph, ignored);
     if (!data) continue;
-    PipelineOptions one = withShapesOf(check.pipeline, file->model().graph, data->inputs);
+    PipelineOptions one =
+        withShapesOf(check.pipeline, file->model().graph, data->inputs, check.shapeFromData);
     if (std::none_of(all.begin(), all.end(), [&](const PipelineOptions& p) {
           return p.import.shapes == one.import.shapes;
         }))

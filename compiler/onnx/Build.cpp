@@ -34,6 +34,8 @@ Type NodeBuilder::typeOf(DType dtype) {
   case DType::F8E4M3FNUZ: return Float8E4M3FNUZType::get(b.getContext());
   case DType::F8E5M2: return Float8E5M2Type::get(b.getContext());
   case DType::F8E5M2FNUZ: return Float8E5M2FNUZType::get(b.getContext());
+  case DType::F4E2M1: return b.getIntegerType(4); // codes: NodeBuilder::decoded
+  case DType::F8E8M0: return b.getIntegerType(8);
   case DType::C64: return ComplexType::get(b.getF32Type());
   case DType::C128: return ComplexType::get(b.getF64Type());
   case DType::Bool: return b.getI1Type();
@@ -627,6 +629,9 @@ Tensor NodeBuilder::slice(Tensor x, ArrayRef<Size> starts, ArrayRef<Size> sizes_
 
 Tensor NodeBuilder::castTo(Tensor x, DType to) {
   if (x.dtype == to) return x;
+  if (isCoded(x.dtype))
+    return castTo(map(x, DType::F32, [&](Scalar v) { return decoded(v, x.dtype); }), to);
+  if (isCoded(to)) return map(x, to, [&](Scalar v) { return encoded(v, to); });
   if (x.elementType() == typeOf(to)) return {x.value, to}; // only the sign differs
   return map(x, to, [&](Scalar v) { return cast(v, to); });
 }

@@ -117,6 +117,44 @@ private:
     return RankedTensorType::get(shape, elementType(t.dtype, loc, where));
   }
 
+  /// An input of the file, and what it is made of: itself, the elements of a sequence, or nothing.
+  struct InputParts {
+    enum class Kind : uint8_t { Plain, Sequence, Absent } kind = Kind::Plain;
+    std::string name;
+    DType dtype = DType::Undefined;
+    std::vector<onnx::ValueInfo> parts;
+  };
+
+  /// Sequences have as many elements as --shape speaks of, and optionals a value unless it says
+  /// that they have none: both are known while compiling.
+  InputParts partsOf(const onnx::ValueInfo& info) {
+    InputParts r{InputParts::Kind::Plain, info.name, info.type.dtype, {info}};
+    onnx::Type type = info.type;
+    if (type.kind == onnx::Type::Kind::Optional) {
+      if (options.isNone(info.name)) {
+        r.kind = InputParts::Kind::Absent;
+        r.parts.clear();
+        return r;
+      }
+      type = *type.element;
+      r.parts[0].type = type;
+      r.dtype = type.dtype;
+    }
+    if (!isTensorSequence(type)) return r;
+    bool empty = options.isNone(info.name);
+    if (!empty && !options.shapes.count(elementName(info.name, 0))) return r; // of any length
+    r.kind = InputParts::Kind::Sequence;
+    r.dtype = type.element->dtype;
+    r.parts.clear();
+    for (size_t i = 0; !empty && options.shapes.count(elementName(info.name, i)); ++i) {
+      onnx::ValueInfo part;
+      part.name = elementName(info.name, i);
+      part.type = *type.element;
+      r.parts.push_back(std::move(part));
+    }
+    return r;
+  }
+
   /// The type of an input and its dims by name, from the file and from --shape and --dim.
   std::pair<Type, ArrayAttr> inputType(const onnx::ValueInfo& info, Location loc) {
     std::string where = "input " + quoteName(info.name);
@@ -230,19 +268,22 @@ private:
     if (cuts) cutGraph = cut(file.model().graph);
     const Graph& graph = cuts ? cutGraph : file.model().graph;
     if (!checkSizeOptions(graph, options, *reports)) throw ImportFailure();
-    std::vector<const onnx::ValueInfo*> inputs = graph.dataInputs();
+    std::vector<InputParts> inputs;
+    for (const onnx::ValueInfo* info : graph.dataInputs())
+      inputs.push_back(partsOf(*info));
     b.setInsertionPointToEnd(module.getBody());
     SmallVector<Type> types;
     SmallVector<DictionaryAttr> attrs;
-    for (const onnx::ValueInfo* info : inputs) {
-      auto [type, dims] = inputType(*info, b.getUnknownLoc());
-      types.push_back(type);
-      attrs.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("ortc.name", b.getStringAttr(info->name)),
-           b.getNamedAttr("ortc.dtype",
-                          b.getI64IntegerAttr(static_cast<int64_t>(info->type.dtype))),
-           b.getNamedAttr("ortc.dims", dims)}));
-    }
+    for (const InputParts& input : inputs)
+      for (const onnx::ValueInfo& info : input.parts) {
+        auto [type, dims] = inputType(info, b.getUnknownLoc());
+        types.push_back(type);
+        attrs.push_back(b.getDictionaryAttr(
+            {b.getNamedAttr("ortc.name", b.getStringAttr(info.name)),
+             b.getNamedAttr("ortc.dtype",
+                            b.getI64IntegerAttr(static_cast<int64_t>(info.type.dtype))),
+             b.getNamedAttr("ortc.dims", dims)}));
+      }
     auto function = b.create<func::FuncOp>(b.getUnknownLoc(), "main", b.getFunctionType(types, {}));
     Block* entry = function.addEntryBlock();
     function.setAllArgAttrs(ArrayRef<DictionaryAttr>(attrs));
@@ -260,8 +301,19 @@ private:
       b.create<DimOp>(b.getUnknownLoc(), b.getIndexType(), name, lo, hi, 1);
     }
     Scope scope(*this);
-    for (auto [info, arg] : llvm::zip(inputs, entry->getArguments()))
-      scopes.back()[info->name] = {arg, info->type.dtype};
+    const auto* argument = entry->args_begin();
+    for (const InputParts& input : inputs) {
+      std::vector<Tensor> parts;
+      for (const onnx::ValueInfo& info : input.parts)
+        parts.push_back({*argument++, info.type.dtype});
+      Tensor& value = scopes.back()[input.name];
+      if (input.kind == InputParts::Kind::Plain)
+        value = parts[0];
+      else if (input.kind == InputParts::Kind::Sequence)
+        value = NodeBuilder::sequence(std::move(parts), input.dtype);
+      else
+        value.form = Tensor::Form::Absent;
+    }
     addInitializers(graph);
     std::vector<Tensor> outputs = importFrom(graph, graph.nodes, 0);
     SmallVector<Value> results;
@@ -633,31 +685,83 @@ private:
 
 } // namespace
 
+std::string elementName(const std::string& input, size_t i) {
+  return fmt::format("{}[{}]", input, i);
+}
+bool isTensorSequence(const onnx::Type& type) {
+  return type.kind == onnx::Type::Kind::Sequence && type.element &&
+         type.element->kind == onnx::Type::Kind::Tensor;
+}
+bool isMadeOfShapes(const onnx::Type& type) {
+  return type.kind == onnx::Type::Kind::Optional || isTensorSequence(type);
+}
+
 bool checkSizeOptions(const Graph& graph, const ImportOptions& options, Diagnostics& diagnostics) {
   const std::vector<const onnx::ValueInfo*> inputs = graph.dataInputs();
   std::set<std::string> dims;
   for (const onnx::ValueInfo* input : inputs) {
-    if (input->type.kind != onnx::Type::Kind::Tensor || !input->type.shape) continue;
+    const onnx::Type& type =
+        input->type.kind == onnx::Type::Kind::Optional ? *input->type.element : input->type;
+    if (type.kind != onnx::Type::Kind::Tensor || !type.shape) continue;
     auto given = options.shapes.find(input->name);
-    for (auto [i, d] : llvm::enumerate(*input->type.shape)) {
+    for (auto [i, d] : llvm::enumerate(*type.shape)) {
       const bool fixed =
           given != options.shapes.end() && i < given->second.size() && given->second[i] >= 0;
       if (!d.value && !fixed)
         dims.insert(d.param.empty() ? input->name + "." + std::to_string(i) : d.param);
     }
   }
+  // A shape is of an input, or of an element of one that is a sequence.
+  auto sequenceOf = [&](const std::string& name) {
+    size_t bracket = name.rfind('[');
+    std::string whole = bracket == std::string::npos ? "" : name.substr(0, bracket);
+    unsigned long long k;
+    if (whole.empty() || name.back() != ']' ||
+        StringRef(name).substr(bracket + 1).drop_back().getAsInteger(10, k))
+      return inputs.end();
+    return llvm::find_if(inputs, [&](auto* i) { return i->name == whole; });
+  };
   for (auto& [name, sizes] : options.shapes) {
     auto it = llvm::find_if(inputs, [&](auto* i) { return i->name == name; });
+    bool isElement = it == inputs.end() && sequenceOf(name) != inputs.end();
+    if (isElement) it = sequenceOf(name);
     if (it == inputs.end()) {
       auto& d = diagnostics.error("", "--shape names {}, which is no input", quoteName(name));
       for (const onnx::ValueInfo* i : inputs)
         d.note("input {} is {}", quoteName(i->name), onnx::typeText(i->type));
       return false;
     }
-    const onnx::Type& type = (*it)->type;
+    const onnx::Type* declared = &(*it)->type;
+    const bool isOptional = declared->kind == onnx::Type::Kind::Optional;
+    if (options.isNone(name) && !isElement && isMadeOfShapes(*declared)) continue;
+    if (isOptional) declared = declared->element.get();
+    if (isElement && isTensorSequence(*declared)) {
+      declared = declared->element.get();
+      size_t k = 0; // all before it must be there, too
+      while (options.shapes.count(elementName((*it)->name, k)))
+        ++k;
+      if (std::stoull(name.substr(name.rfind('[') + 1)) >= k) {
+        diagnostics.error("input " + quoteName((*it)->name), "--shape names {}, but not {}",
+                          quoteName(name), quoteName(elementName((*it)->name, k)));
+        return false;
+      }
+    } else if (isElement) {
+      diagnostics.error("input " + quoteName((*it)->name), "--shape names {}, but the input is {}",
+                        quoteName(name), onnx::typeText((*it)->type));
+      return false;
+    }
+    const onnx::Type& type = *declared;
     const std::string where = "input " + quoteName(name);
     if (type.kind != onnx::Type::Kind::Tensor) {
-      diagnostics.error(where, "--shape gives sizes, but the input is {}", onnx::typeText(type));
+      auto& d = diagnostics.error(where, "--shape gives sizes, but the input is {}",
+                                  onnx::typeText(type));
+      if (isTensorSequence(type))
+        d.help("give those of each element: --shape '{}=SIZES'", elementName(name, 0));
+      return false;
+    }
+    if (options.isNone(name)) {
+      diagnostics.error(where, "--shape says that it has no value, but the input is {}",
+                        onnx::typeText(type));
       return false;
     }
     if (!type.shape) continue;

@@ -128,8 +128,8 @@ const std::vector<Tensor>& NodeBuilder::sequenceInput(size_t i, StringRef name) 
   if (t.absent()) error("input '{}' is an optional without a value", name.str());
   if (t.isTensor()) error("input '{}' is {}; expected a sequence", name.str(), typeText(t));
   fail(fmt::format("the length of sequence '{}' is not known while compiling", name.str()),
-       {{true, "make it of tensors inside of the model, or compile the part behind it with "
-               "--cut-inputs"}});
+       {{true, "where it is an input, say how many elements it has by their sizes: --shape "
+               "'x[0]=3x4' --shape 'x[1]=3x4'"}});
 }
 void NodeBuilder::output(size_t i, Tensor value) {
   if (i < outputs.size()) outputs[i] = value;

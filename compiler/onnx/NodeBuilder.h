@@ -301,6 +301,13 @@ public:
   /// Converts as ONNX Cast does: floats to integers towards zero, saturating, NaN to 0; to bool: is
   /// not zero.
   Scalar cast(Scalar v, DType to);
+  /// Floats that the IR has no type for are kept as codes, integers of their width: what such a
+  /// code stands for, in f32, and the code of a number (beyond the largest one that, or, unless
+  /// `saturate`, NaN where there is one). `Rounding` is that of f8e8m0.
+  enum class Rounding : uint8_t { Up, Down, Nearest };
+  static bool isCoded(DType t) { return t == DType::F4E2M1 || t == DType::F8E8M0; }
+  Scalar decoded(Scalar code, DType from);
+  Scalar encoded(Scalar v, DType to, bool saturate = true, Rounding rounding = Rounding::Up);
   Scalar toIndex(Scalar v); // from any integer
   Scalar fromIndex(Scalar v, DType to);
   Scalar ifElse(Scalar condition, llvm::function_ref<Scalar()> then,

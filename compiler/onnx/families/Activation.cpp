@@ -122,29 +122,4 @@ ORTC_ONNX_OP("Clip", since(1, 6, 11, 12, 13)) {
   n.output(0, x);
 }
 
-// In inference dropout is the identity, and its mask keeps everything.
-ORTC_ONNX_OP("Dropout", since(1, 6, 7, 10, 12, 13, 22)) {
-  Tensor x = n.input(0, "data");
-  if (n.opset >= 12) {
-    if (Tensor ratio = n.optionalInput(1, "ratio"); ratio && ratio.rank() != 0)
-      n.requireShape(ratio, n.size(1), "ratio");
-    if (Tensor training = n.optionalInput(2, "training_mode", boolean)) {
-      auto mode = n.constantInts(training);
-      Tensor ratio = n.optionalInput(1, "ratio");
-      auto r = ratio ? n.constantTensor(ratio) : std::nullopt;
-      bool drops = !r || r->size() != 1 || r->getDouble(0) != 0;
-      if (!mode || (mode->size() == 1 && mode->front() && drops))
-        n.fail("'training_mode' is not false: random dropping is for training only",
-               {{true, "export the model for inference"}});
-    }
-  } else if (n.opset < 7 && n.hasAttr("is_test") && !n.flagAttr("is_test", false))
-    n.fail("'is_test' is 0: random dropping is for training only",
-           {{true, "export the model for inference"}});
-  n.output(0, x);
-  if (!n.wantsOutput(1)) return;
-  // the mask was of the data's type before opset 10
-  DType mask = n.opset < 10 ? x.dtype : DType::Bool;
-  n.output(1, n.broadcastTo(n.scalarOf(1, mask), n.sizes(x)));
-}
-
 } // namespace ortc::opdef

@@ -26,6 +26,13 @@ ORTC_ONNX_OP("Mul", since(1, 6, 7, 13, 14)) {
   binary(n, numeric, [](Scalar x, Scalar y) { return x * y; });
 }
 
+/// An integer divided by a constant 0 is no number in any run.
+static void requireNoZero(NodeBuilder& n, Tensor y) {
+  auto c = n.constantTensor(y);
+  if (!isInteger(y.dtype) || !c || !c->data) return;
+  for (int64_t i = 0; i < c->size(); ++i)
+    if (c->getInt(i) == 0) n.error("the divisor is a constant, and element {} of it is 0", i);
+}
 /// Does a constant divisor rule out the cases that processors trap on?
 static bool isSafeDivisor(NodeBuilder& n, Tensor y) {
   auto c = n.constantTensor(y);
@@ -51,6 +58,7 @@ static Scalar guardedRemainder(Scalar x, Scalar y, llvm::function_ref<Scalar(Sca
 
 ORTC_ONNX_OP("Div", since(1, 6, 7, 13, 14)) {
   Tensor y = n.input(1, "B", numeric);
+  requireNoZero(n, y);
   bool safe = isFloat(y.dtype) || isSafeDivisor(n, y);
   binary(n, numeric, [&](Scalar a, Scalar b) { return safe ? a / b : guardedDivide(a, b); });
 }
@@ -71,6 +79,7 @@ ORTC_ONNX_OP("Mod", since(10, 13, 28)) {
       return select(equal(r, 0.0), zero, select(bitXor(r < 0.0, b < 0.0), r + b, r));
     });
   }
+  requireNoZero(n, y);
   bool safe = isSafeDivisor(n, y);
   binary(n, numeric, [&](Scalar a, Scalar b) {
     auto op = [&](Scalar p, Scalar q) { return fmod ? rem(p, q) : floorMod(p, q); };
@@ -109,6 +118,8 @@ static std::vector<Tensor> allInputs(NodeBuilder& n, TypeSet types) {
     if (xs.back().dtype != xs[0].dtype)
       n.error("input {} is {}, and input 0 {}; they must be of one type", i,
               dtypeName(xs.back().dtype), dtypeName(xs[0].dtype));
+    if (n.opset < 8) // no broadcasting yet
+      n.requireShape(xs.back(), n.sizes(xs[0]), "data_" + std::to_string(i));
   }
   return xs;
 }

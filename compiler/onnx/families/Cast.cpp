@@ -80,6 +80,18 @@ static Tensor convert(NodeBuilder& n, Tensor x, DType to) {
     if (!c) n.error("casting between strings and numbers is only supported for constants");
     return to == DType::String ? constantToStrings(n, *c, x.dtype) : constantFromStrings(n, *c, to);
   }
+  if (to == DType::F8E8M0) {
+    std::string mode = n.stringAttr("round_mode", "up");
+    if (mode != "up" && mode != "down" && mode != "nearest")
+      n.error("'round_mode' is '{}'; expected up, down or nearest", mode);
+    using R = NodeBuilder::Rounding;
+    R rounding = mode == "up" ? R::Up : mode == "down" ? R::Down : R::Nearest;
+    bool saturate = n.flagAttr("saturate", true);
+    Tensor wide = n.castTo(x, DType::F32);
+    return n.map(wide, to, [&](Scalar v) { return n.encoded(v, to, saturate, rounding); });
+  }
+  if (NodeBuilder::isCoded(x.dtype)) x = n.castTo(x, DType::F32);
+  if (x.dtype == to) return x;
   // Integers of 4 and 2 bits keep the low bits of the integer part.
   if (isFloat(x.dtype) && isInteger(to) && bitWidth(to) < 8)
     return n.map(x, to, [&](Scalar v) { return n.cast(n.cast(v, DType::I32), to); });

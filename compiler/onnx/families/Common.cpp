@@ -9,7 +9,8 @@ namespace ortc::opdef {
 static constexpr uint64_t bitOf(DType t) {
   return uint64_t(1) << static_cast<unsigned>(t);
 }
-const TypeSet plainType{~(bitOf(DType::String) | bitOf(DType::C64) | bitOf(DType::C128)),
+const TypeSet plainType{~(bitOf(DType::String) | bitOf(DType::C64) | bitOf(DType::C128) |
+                          bitOf(DType::F4E2M1) | bitOf(DType::F8E8M0)),
                         "a numeric type or bool"};
 
 DType wideType(DType t) {

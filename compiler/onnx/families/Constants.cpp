@@ -102,9 +102,7 @@ static Scalar elementOf(NodeBuilder& n, Tensor t, StringRef name) {
   return n.at(t, at);
 }
 
-ORTC_ONNX_OP("Range", since(11, 27)) {
-  Tensor start = n.input(0, "start", numeric), limit = n.input(1, "limit", numeric),
-         delta = n.input(2, "delta", numeric);
+static void range(NodeBuilder& n, Tensor start, Tensor limit, Tensor delta) {
   if (start.dtype != limit.dtype || start.dtype != delta.dtype)
     n.error("'start', 'limit' and 'delta' must be of one type");
   DType type = start.dtype;
@@ -156,6 +154,21 @@ ORTC_ONNX_OP("Range", since(11, 27)) {
     return n.cast(first + n.fromIndex(i[0], wide) * by, type);
   }));
 }
+ORTC_ONNX_OP("Range", since(11, 27)) {
+  Tensor start = n.input(0, "start", numeric), limit = n.input(1, "limit", numeric);
+  range(n, start, limit, n.input(2, "delta", numeric));
+}
+// Each may be a list of one element, too, and without 'delta' it is 1.
+ORTC_ONNX_OP_IN("com.microsoft", "Range", since(1)) {
+  Tensor start = n.input(0, "start", numeric), limit = n.input(1, "limit", numeric),
+         delta = n.optionalInput(2, "delta", numeric);
+  if (!delta) delta = n.scalarOf(1.0, start.dtype);
+  auto scalar = [&](Tensor t, StringRef name) {
+    if (t.rank() > 1) n.error("'{}' is {}; expected a scalar", name.str(), n.typeText(t));
+    return n.reshape(t, {});
+  };
+  range(n, scalar(start, "start"), scalar(limit, "limit"), scalar(delta, "delta"));
+}
 
 ORTC_ONNX_OP("EyeLike", since(9, 22)) {
   Tensor x = n.input(0, "input");
@@ -173,7 +186,7 @@ ORTC_ONNX_OP("EyeLike", since(9, 22)) {
   }));
 }
 
-ORTC_ONNX_OP("Trilu", since(14)) {
+static void trilu(NodeBuilder& n) {
   Tensor x = n.input(0, "input", plainType);
   if (x.rank() < 2) n.error("the input has rank {}; expected at least 2", x.rank());
   bool upper = n.flagAttr("upper", true);
@@ -188,6 +201,12 @@ ORTC_ONNX_OP("Trilu", since(14)) {
     Scalar kept = upper ? distance >= n.index(k) : distance <= n.index(k);
     return select(kept, v, 0.0);
   }));
+}
+ORTC_ONNX_OP("Trilu", since(14)) {
+  trilu(n);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "Trilu", since(1)) {
+  trilu(n);
 }
 
 } // namespace ortc::opdef

@@ -162,4 +162,71 @@ ORTC_ONNX_OP_IN("com.microsoft", "IsAllFinite", since(1)) {
   n.output(0, all);
 }
 
+// How much of a memory's value each stream takes: a gate by how its key and the query agree.
+ORTC_ONNX_OP_IN("com.microsoft", "EngramGate", since(1)) {
+  Tensor key = n.input(0, "key", floating);
+  TypeSet same = oneOf({key.dtype});
+  Tensor query = n.input(1, "query", same), value = n.input(2, "value", same),
+         keyScale = n.input(3, "key_norm_scale", same),
+         queryScale = n.input(4, "query_norm_scale", same),
+         outScale = n.optionalInput(5, "conv_norm_scale", same);
+  if (key.rank() != 4) n.error("'key' is {}; expected rank 4", n.typeText(key));
+  std::vector<Size> in = n.sizes(key), table{in[2], in[3]};
+  n.requireShape(query, in, "query");
+  n.requireShape(value, {in[0], in[1], in[3]}, "value");
+  n.requireShape(keyScale, table, "key_norm_scale");
+  n.requireShape(queryScale, table, "query_norm_scale");
+  double epsilon = n.floatAttr("epsilon", 1e-5);
+  DType wide = wideType(key.dtype);
+  Tensor ones = n.broadcastTo(n.scalarOf(1.0, wide), in[3]);
+  auto norm = [&](Tensor x, Tensor scale) {
+    Tensor y = normalised(n, widened(n, x), ones, {}, epsilon, /*withMean=*/false);
+    return n.map(y, widened(n, scale), [](Scalar v, Scalar s) { return v * s; });
+  };
+  Tensor both =
+      n.map(norm(key, keyScale), norm(query, queryScale), [](Scalar v, Scalar w) { return v * w; });
+  Tensor dot = n.reduce(both, 3, true, 0, [](Scalar c, Scalar v) { return c + v; });
+  Tensor gate = n.map(dot, [&](Scalar v) {
+    v = v / sqrt(n.cast(n.fromIndex(n.index(in[3]), DType::I64), wide));
+    Scalar root = sqrt(max(abs(v), 1e-6));
+    return sigmoid(select(v < 0.0, -root, select(equal(v, 0.0), 0.0, root)));
+  });
+  Tensor gated = n.map(gate, n.reshape(widened(n, value), {in[0], in[1], n.size(1), in[3]}),
+                       [](Scalar g, Scalar v) { return g * v; });
+  n.output(0, n.castTo(gated, key.dtype));
+  if (!n.wantsOutput(1)) return;
+  if (!outScale) n.error("'gated_value_normed' needs 'conv_norm_scale'");
+  n.requireShape(outScale, table, "conv_norm_scale");
+  n.output(1, n.castTo(norm(gated, outScale), key.dtype));
+}
+
+// The first product of a mixture of experts: logits of the router, and a gated pair.
+ORTC_ONNX_OP_IN("com.microsoft", "RouterGateUpProj", since(1)) {
+  Tensor x = n.input(0, "X", floating), w = n.input(1, "W", oneOf({x.dtype}));
+  int64_t router = n.intAttr("router_size");
+  std::string activation = n.stringAttr("activation", "swiglu");
+  if (activation != "swiglu") n.error("'activation' is '{}'; only swiglu is defined", activation);
+  double alpha = n.floatAttr("activation_alpha", 1.0), beta = n.floatAttr("activation_beta", 0.0),
+         limit = n.floatAttr("limit", 0.0);
+  if (w.rank() != 2 || x.rank() < 1 || !n.size(w, 1).constant())
+    n.error("'X' is {} and 'W' {}; expected rank 1 at least, and 2", n.typeText(x), n.typeText(w));
+  int64_t rest = *n.size(w, 1).constant() - router;
+  if (router < 1 || rest < 0 || rest % 2)
+    n.error("'router_size' is {} of {} columns", router, *n.size(w, 1).constant());
+  Tensor y = n.matmul(x, w);
+  auto cut = [&](int64_t from, int64_t count) {
+    std::vector<Size> starts(y.rank(), n.size(0)), sizes = n.sizes(y);
+    starts.back() = n.size(from), sizes.back() = n.size(count);
+    return n.slice(y, starts, sizes);
+  };
+  n.output(0, cut(0, router));
+  DType wide = wideType(x.dtype);
+  n.output(1,
+           n.map(cut(router, rest / 2), cut(router + rest / 2, rest / 2), [&](Scalar v, Scalar u) {
+             Scalar g = n.cast(v, wide), l = n.cast(u, wide);
+             if (limit > 0) g = min(g, limit), l = clamp(l, -limit, limit);
+             return n.cast(g * sigmoid(g * alpha) * (l + beta), x.dtype);
+           }));
+}
+
 } // namespace ortc::opdef

@@ -76,7 +76,7 @@ ORTC_ONNX_OP("GatherElements", since(11, 13)) {
   }));
 }
 
-ORTC_ONNX_OP("GatherND", since(11, 12, 13)) {
+static void gatherND(NodeBuilder& n) {
   Tensor data = n.input(0, "data"), indices = n.input(1, "indices", indexInteger);
   int64_t batch = n.intAttr("batch_dims", 0), q = indices.rank(), r = data.rank();
   if (q < 1 || r < 1) n.error("'data' has rank {} and 'indices' {}; expected at least 1", r, q);
@@ -102,6 +102,26 @@ ORTC_ONNX_OP("GatherND", since(11, 12, 13)) {
     }
     idx.append(o.begin() + q - 1, o.end());
     return n.at(data, idx);
+  }));
+}
+
+ORTC_ONNX_OP("GatherND", since(11, 12, 13)) {
+  gatherND(n);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "GatherND", since(1)) {
+  gatherND(n);
+}
+
+// Rows of a table; what the other inputs say is for training.
+ORTC_ONNX_OP_IN("com.microsoft", "TorchEmbedding", since(1)) {
+  Tensor table = n.input(0, "weight", plainType),
+         indices = n.input(1, "indices", oneOf({DType::I64}));
+  if (table.rank() != 2) n.error("'weight' is {}; expected rank 2", n.typeText(table));
+  std::vector<Size> in = n.sizes(table), shape = n.sizes(indices);
+  shape.push_back(in[1]);
+  n.requireIndices(indices, in[0], "indices");
+  n.output(0, n.generate(shape, table.dtype, [&](ArrayRef<Scalar> o) {
+    return n.at(table, {safeIndex(n, n.at(indices, o.drop_back()), in[0]), o.back()});
   }));
 }
 

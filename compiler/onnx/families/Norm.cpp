@@ -193,6 +193,69 @@ ORTC_ONNX_OP("GroupNormalization", since(18, 21)) {
   n.output(0, n.reshape(y, in));
 }
 
+/// GroupNorm and SkipGroupNorm of x, [N, H, W, C] or (channels_last = 0) [N, C, H, W]: computed in
+/// f32, with an activation of its own.
+static Tensor groupNorm(NodeBuilder& n, Tensor x, Tensor gamma, Tensor beta) {
+  if (x.rank() != 4) n.error("'X' is {}; expected rank 4", n.typeText(x));
+  bool last = n.flagAttr("channels_last", true), silu = n.flagAttr("activation", false);
+  int64_t groups = n.intAttr("groups"), at = last ? 3 : 1;
+  std::vector<Size> in = n.sizes(x), split = in;
+  n.requireShape(gamma, in[at], "gamma");
+  n.requireShape(beta, in[at], "beta");
+  if (groups < 1 || (in[at].constant() && *in[at].constant() % groups))
+    n.error("'groups' is {}, which does not divide the channels", groups);
+  split[at] = n.size(groups);
+  split.insert(split.begin() + at + 1, in[at] / n.size(groups));
+  DType wide = wideType(x.dtype);
+  Tensor grouped = n.reshape(n.castTo(x, wide), split);
+  std::vector<int64_t> axes = last ? std::vector<int64_t>{1, 2, 4} : axesFrom(2, 5);
+  Moments m = moments(n, grouped, axes, n.floatAttr("epsilon", 1e-5));
+  auto place = [&](Tensor t) {
+    std::vector<Size> shape(5, n.size(1));
+    shape[at] = split[at], shape[at + 1] = split[at + 1];
+    return n.reshape(n.castTo(t, wide), shape);
+  };
+  Tensor y = n.map({grouped, m.mean, m.inverseDeviation, place(gamma), place(beta)}, x.dtype,
+                   [&](ArrayRef<Scalar> s) {
+                     Scalar v = (s[0] - s[1]) * s[2] * s[3] + s[4];
+                     return n.cast(silu ? v * sigmoid(v) : v, x.dtype);
+                   });
+  return n.reshape(y, in);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "GroupNorm", since(1)) {
+  Tensor x = n.input(0, "X", floating), gamma = n.input(1, "gamma", floating),
+         beta = n.input(2, "beta", oneOf({gamma.dtype}));
+  n.output(0, groupNorm(n, x, gamma, beta));
+}
+// The skip may be one number for each channel of an image.
+ORTC_ONNX_OP_IN("com.microsoft", "SkipGroupNorm", since(1)) {
+  Tensor x = n.input(0, "X", floating), gamma = n.input(1, "gamma", floating),
+         beta = n.input(2, "beta", oneOf({gamma.dtype})),
+         skip = n.input(3, "skip", oneOf({x.dtype})),
+         bias = n.optionalInput(4, "bias", oneOf({x.dtype}));
+  if (x.rank() != 4) n.error("'X' is {}; expected rank 4", n.typeText(x));
+  bool last = n.flagAttr("channels_last", true);
+  int64_t at = last ? 3 : 1;
+  auto channels = [&](Tensor t, Size images) {
+    std::vector<Size> shape(4, n.size(1));
+    shape[0] = images, shape[at] = n.size(x, at);
+    return n.reshape(t, shape);
+  };
+  if (skip.rank() == 2) {
+    n.requireShape(skip, {n.size(x, 0), n.size(x, at)}, "skip");
+    skip = channels(skip, n.size(x, 0));
+  }
+  n.requireBroadcast(skip, n.sizes(x), "skip");
+  auto sum = [](Scalar v, Scalar w) { return v + w; };
+  Tensor all = n.map(x, skip, sum);
+  if (bias) {
+    n.requireShape(bias, n.size(x, at), "bias");
+    all = n.map(all, channels(bias, n.size(1)), sum);
+  }
+  n.output(0, groupNorm(n, all, gamma, beta));
+  n.output(1, all);
+}
+
 ORTC_ONNX_OP("MeanVarianceNormalization", since(9, 13)) {
   Tensor x = n.input(0, "X", floating);
   std::vector<int64_t> axes = n.axes(n.intsAttr("axes", std::vector<int64_t>{0, 2, 3}), x.rank());

@@ -64,6 +64,21 @@ static void pad(NodeBuilder& n, Tensor x, ArrayRef<Size> begin, ArrayRef<Size> e
   }));
 }
 
+/// Pads x with `value`, a tensor of one element, or where that is absent with `literal`.
+static void padAround(NodeBuilder& n, Tensor x, ArrayRef<Size> begin, ArrayRef<Size> end,
+                      StringRef mode, Tensor value, double literal) {
+  if (value) {
+    value = n.reshape(value, {});
+    if (auto c = n.constantTensor(value); c && c->data && isFloat(x.dtype))
+      literal = c->getDouble(0), value = {};
+  } else if (mode == "constant" && !plainType.has(x.dtype)) {
+    if (x.dtype != DType::String) n.error("complex numbers need 'constant_value'");
+    HostTensor empty(n.typeOf(DType::String), {});
+    value = n.constant(empty, DType::String);
+  }
+  pad(n, x, begin, end, mode, value, literal);
+}
+
 // Attributes before opset 11 ('paddings' in opset 1); axes since 18; mode wrap since 19, but
 // exporters write it before, too.
 ORTC_ONNX_OP("Pad", since(1, 2, 11, 13, 18, 19, 21, 23, 24, 25)) {
@@ -103,16 +118,22 @@ ORTC_ONNX_OP("Pad", since(1, 2, 11, 13, 18, 19, 21, 23, 24, 25)) {
       begin[d] = selectSize(n, here, pads[i], begin[d]),
       end[d] = selectSize(n, here, pads[axes.size() + i], end[d]);
     }
-  if (value) {
-    value = n.reshape(value, {});
-    if (auto c = n.constantTensor(value); c && c->data && isFloat(x.dtype))
-      literal = c->getDouble(0), value = {};
-  } else if (mode == "constant" && !plainType.has(x.dtype)) {
-    if (x.dtype != DType::String) n.error("complex numbers need 'constant_value'");
-    HostTensor empty(n.typeOf(DType::String), {});
-    value = n.constant(empty, DType::String);
-  }
-  pad(n, x, begin, end, mode, value, literal);
+  padAround(n, x, begin, end, mode, value, literal);
+}
+
+// Pads for all axes, as a list or as the one row of a matrix.
+ORTC_ONNX_OP_IN("com.microsoft", "Pad", since(1)) {
+  Tensor x = n.input(0, "data", floating), given = n.input(1, "pads", oneOf({DType::I64})),
+         value = n.optionalInput(2, "value", oneOf({x.dtype}));
+  std::string mode = n.stringAttr("mode", "constant");
+  if (mode != "constant" && mode != "reflect" && mode != "edge")
+    n.error("'mode' is '{}'; expected constant, reflect or edge", mode);
+  if (given.rank() == 2 && n.size(given, 0).is(1)) given = n.reshape(given, n.size(given, 1));
+  std::vector<Size> pads = n.asSizes(given, "pads");
+  auto rank = static_cast<size_t>(x.rank());
+  if (pads.size() != 2 * rank) n.error("'pads' has {} values; expected {}", pads.size(), 2 * rank);
+  ArrayRef<Size> all(pads);
+  padAround(n, x, all.take_front(rank), all.drop_front(rank), mode, value, 0);
 }
 
 // Crops or pads with zeros around the centre of each axis.

@@ -122,6 +122,19 @@ ORTC_ONNX_OP_IN("com.microsoft", "QLinearAveragePool", since(1)) {
     return last ? channelsLast(n, y) : y;
   });
 }
+ORTC_ONNX_OP_IN("com.microsoft", "QLinearReduceMean", since(1)) {
+  Quantised x = operand(n, 0, "data");
+  std::vector<int64_t> axes = n.axes(n.intsAttr("axes"), x.x.rank());
+  Tensor mean = meanOver(n, real(n, x), axes);
+  if (!n.flagAttr("keepdims", true)) {
+    std::vector<Size> all = n.sizes(mean), kept;
+    for (auto [d, s] : llvm::enumerate(all))
+      if (!llvm::is_contained(axes, static_cast<int64_t>(d))) kept.push_back(s);
+    mean = n.reshape(mean, kept);
+  }
+  n.output(0, quantisedAs(n, mean, 3, x.x.dtype));
+}
+
 ORTC_ONNX_OP_IN("com.microsoft", "NhwcMaxPool", since(1)) {
   Tensor x = channelsFirst(n, n.input(0, "x", oneOf({DType::I8, DType::U8})));
   n.output(0, channelsLast(n, maxPool(n, x)));

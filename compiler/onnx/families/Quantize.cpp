@@ -68,8 +68,15 @@ static double largestF8(DType t) {
   return t == DType::F8E4M3FN ? 448 : t == DType::F8E4M3FNUZ ? 240 : 57344;
 }
 
+/// A scale, which may be a power of two in 8 bits.
+static Tensor scaleInput(NodeBuilder& n, StringRef name) {
+  static const TypeSet scales{floating.bits | bit(DType::F8E8M0), floating.text};
+  Tensor t = n.input(1, name, scales);
+  return t.dtype == DType::F8E8M0 ? n.castTo(t, DType::F32) : t;
+}
+
 static void quantize(NodeBuilder& n) {
-  Tensor x = n.input(0, "x"), scale = n.input(1, "y_scale", floating),
+  Tensor x = n.input(0, "x"), scale = scaleInput(n, "y_scale"),
          zero = n.optionalInput(2, "y_zero_point");
   if (!floating.has(x.dtype) && x.dtype != DType::I32)
     n.error("input 'x' is {}; expected a floating-point type or int32", dtypeName(x.dtype));
@@ -90,6 +97,7 @@ static void quantize(NodeBuilder& n) {
   }
   int64_t axis = quantAxis(n, x), block = n.intAttr("block_size", 0);
   std::vector<Tensor> in{x, placed(n, scale, x, axis, block, "y_scale")};
+  if (zero && NodeBuilder::isCoded(zero.dtype)) zero = n.castTo(zero, DType::F32);
   if (zero) in.push_back(placed(n, zero, x, axis, block, "y_zero_point"));
   bool saturate = n.flagAttr("saturate", true);
   n.output(0, n.map(in, to, [&](ArrayRef<Scalar> s) {
@@ -97,6 +105,7 @@ static void quantize(NodeBuilder& n) {
     if (isInteger(to)) return quantized(n, v, z, to);
     v = n.cast(v, wideType(type));
     if (z.v) v = v + n.cast(z, wideType(type));
+    if (NodeBuilder::isCoded(to)) return n.encoded(v, to);
     return n.cast(saturate ? clamp(v, -largestF8(to), largestF8(to)) : v, to);
   }));
 }
@@ -110,8 +119,13 @@ ORTC_ONNX_OP_IN("com.microsoft", "QuantizeLinear", since(1)) {
 }
 
 static void dequantize(NodeBuilder& n) {
-  Tensor x = n.input(0, "x", plainType), scale = n.input(1, "x_scale", floating),
+  static const TypeSet types{plainType.bits | bit(DType::F4E2M1), plainType.text};
+  Tensor x = n.input(0, "x", types), scale = scaleInput(n, "x_scale"),
          zero = n.optionalInput(2, "x_zero_point", oneOf({x.dtype}));
+  if (NodeBuilder::isCoded(x.dtype)) {
+    x = n.castTo(x, DType::F32);
+    if (zero) zero = n.castTo(zero, DType::F32);
+  }
   DType to = scale.dtype;
   if (int64_t t = n.intAttr("output_dtype", 0)) {
     auto type = dtypeFromOnnx(t);

@@ -109,9 +109,10 @@ ORTC_ONNX_OP("TopK", since(1, 10, 11, 24)) {
 
 // The different elements (or slices of an axis), in order or as they come first: which they are,
 // where each comes first, which of them each element is, and how often each comes.
-ORTC_ONNX_OP("Unique", since(11, 28)) {
-  Tensor x = n.input(0, "X", plainType);
-  bool sorted = n.flagAttr("sorted", true), flat = !n.hasAttr("axis");
+/// Output `i` of the node gets the i-th of `what`: values, places, groups, counts.
+enum class UniqueOutput { Values, Places, Groups, Counts };
+static void unique(NodeBuilder& n, Tensor x, bool sorted, ArrayRef<UniqueOutput> what) {
+  bool flat = !n.hasAttr("axis");
   if (flat) x = n.reshape(x, product(n, n.sizes(x)));
   int64_t axis = flat ? 0 : n.axis(n.intAttr("axis"), x.rank());
   // Slices as rows: [count, length].
@@ -196,14 +197,33 @@ ORTC_ONNX_OP("Unique", since(11, 28)) {
   }
   std::vector<Size> out = shape;
   out[axis] = count;
-  n.output(0, n.generate(out, x.dtype, [&](ArrayRef<Scalar> o) {
-    SmallVector<Scalar> at(o);
-    at[axis] = safeIndex(n, n.at(first, o[axis]), all);
-    return n.at(x, at);
-  }));
-  n.output(1, n.slice(first, n.size(0), count));
-  n.output(2, inverse);
-  n.output(3, n.slice(counts, n.size(0), count));
+  for (auto [i, w] : llvm::enumerate(what)) {
+    if (!n.wantsOutput(i)) continue;
+    switch (w) {
+    case UniqueOutput::Values:
+      n.output(i, n.generate(out, x.dtype, [&](ArrayRef<Scalar> o) {
+        SmallVector<Scalar> at(o);
+        at[axis] = safeIndex(n, n.at(first, o[axis]), all);
+        return n.at(x, at);
+      }));
+      break;
+    case UniqueOutput::Places: n.output(i, n.slice(first, n.size(0), count)); break;
+    case UniqueOutput::Groups: n.output(i, inverse); break;
+    case UniqueOutput::Counts: n.output(i, n.slice(counts, n.size(0), count)); break;
+    }
+  }
+}
+ORTC_ONNX_OP("Unique", since(11, 28)) {
+  using U = UniqueOutput;
+  unique(n, n.input(0, "X", plainType), n.flagAttr("sorted", true),
+         {U::Values, U::Places, U::Groups, U::Counts});
+}
+// Of a list, in the order in which they come; without their places.
+ORTC_ONNX_OP_IN("com.microsoft", "Unique", since(1)) {
+  using U = UniqueOutput;
+  Tensor x = n.input(0, "x", plainType);
+  if (x.rank() != 1) n.error("'x' is {}; expected rank 1", n.typeText(x));
+  unique(n, x, /*sorted=*/false, {U::Values, U::Groups, U::Counts});
 }
 
 } // namespace ortc::opdef

@@ -10,6 +10,21 @@ ORTC_ONNX_OP("Identity", since(1, 13, 14, 16, 19, 21, 23, 24, 25)) {
   n.output(0, n.anyInput(0, "input"));
 }
 
+// Tells whether custom operators work.
+ORTC_ONNX_OP_IN("com.microsoft", "SampleOp", since(1)) {
+  n.output(0, n.input(0, "X"));
+}
+
+// One more dim at an axis of the result.
+ORTC_ONNX_OP_IN("com.microsoft", "ExpandDims", since(1)) {
+  Tensor x = n.input(0, "X");
+  std::vector<Size> shape = n.sizes(x);
+  int64_t axis =
+      n.axis(n.requireInt(n.input(1, "axis", oneOf({DType::I32})), "axis"), x.rank() + 1);
+  shape.insert(shape.begin() + axis, n.size(1));
+  n.output(0, n.reshape(x, shape));
+}
+
 // From opset 15 on only the dims [start, end), which count from the end when negative and are moved
 // into range.
 ORTC_ONNX_OP("Shape", since(1, 13, 15, 19, 21, 23, 24, 25)) {

@@ -23,6 +23,19 @@ ORTC_ONNX_OP("LogSoftmax", since(1, 11, 13)) {
   softmax(n, true);
 }
 
+// softmax(data + bias) of what is at `axis` and behind it. The bias has the dims before the axis as
+// they are, or 1 of them.
+ORTC_ONNX_OP_IN("com.microsoft", "BiasSoftmax", since(1)) {
+  Tensor x = n.input(0, "data", floating), bias = n.input(1, "bias", oneOf({x.dtype}));
+  n.intAttr("is_inner_broadcast"); // how the dims that broadcast lie, which they say themselves
+  int64_t axis = n.axis(n.intAttr("axis", 1), x.rank());
+  n.requireBroadcast(bias, n.sizes(x), "bias");
+  n.output(0, throughWide(n, x, [&](Tensor w) {
+             Tensor all = n.map(w, widened(n, bias), [](Scalar v, Scalar b) { return v + b; });
+             return softmaxOver(n, all, axesFrom(axis, x.rank()), /*logarithm=*/false);
+           }));
+}
+
 // 1 at the first of the largest, else 0
 ORTC_ONNX_OP("Hardmax", since(1, 11, 13)) {
   Tensor x = n.input(0, "input", floating);

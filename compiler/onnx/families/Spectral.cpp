@@ -194,6 +194,70 @@ ORTC_ONNX_OP("STFT", since(17)) {
   n.output(0, n.castTo(joined(n, y, {in[0], frames, count}), given.dtype));
 }
 
+/// Rfft and Irfft of the last dims: a transform of reals that says one half of its result.
+static void realTransform(NodeBuilder& n, bool inverse) {
+  Tensor x = n.input(0, "X", floating);
+  int64_t count = n.intAttr("signal_ndim", 1);
+  if (count != 1 || !n.flagAttr("onesided", true) || n.flagAttr("normalized", false))
+    n.error("'signal_ndim' is {}; only one-sided transforms of one dim that are not normalised are "
+            "supported",
+            count);
+  if (x.rank() < 1 + inverse) n.error("'X' is {}; expected a higher rank", n.typeText(x));
+  Tensor wide = widened(n, x), y;
+  std::vector<Size> in = n.sizes(x), outer(in.begin(), in.end() - 1 - inverse);
+  Size rows = product(n, outer);
+  if (inverse) {
+    n.requireEqual(in.back(), n.size(2), "the last dim does not hold real and imaginary parts");
+    Size extent = in[in.size() - 2], period = (extent - n.size(1)) * n.size(2);
+    Complex c{part(n, wide, 0, {rows, extent}), part(n, wide, 1, {rows, extent})};
+    outer.push_back(period);
+    y = n.reshape(realInverse(n, c, period), outer);
+  } else {
+    Size period = in.back(), half = period / n.size(2) + n.size(1);
+    outer.push_back(half);
+    y = joined(n, transformed(n, {n.reshape(wide, {rows, period}), {}}, period, half, false),
+               outer);
+  }
+  n.output(0, n.castTo(y, x.dtype));
+}
+ORTC_ONNX_OP_IN("com.microsoft", "Rfft", since(1)) {
+  realTransform(n, /*inverse=*/false);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "Irfft", since(1)) {
+  realTransform(n, /*inverse=*/true);
+}
+
+/// a b, or a times the conjugate of b; the last dim holds real and imaginary part.
+static void complexProduct(NodeBuilder& n, double sign) {
+  Tensor a = n.input(0, "A", floating), b = n.input(1, "B", oneOf({a.dtype}));
+  for (Tensor t : {a, b}) {
+    if (t.rank() < 1) n.error("an operand is a scalar");
+    n.requireEqual(n.size(t, t.rank() - 1), n.size(2),
+                   "the last dim does not hold real and imaginary parts");
+  }
+  std::vector<Size> shape = n.broadcastShapes({a, b});
+  DType wide = wideType(a.dtype);
+  auto places = [&](Tensor t, int64_t k) { // part k of what meets an element of the result
+    std::vector<Size> from(t.rank(), n.size(0)), count = n.sizes(t);
+    from.back() = n.size(k), count.back() = n.size(1);
+    return n.castTo(n.slice(t, from, count), wide);
+  };
+  Tensor ar = places(a, 0), ai = places(a, 1), br = places(b, 0), bi = places(b, 1);
+  Tensor re = n.map({ar, ai, br, bi}, a.dtype, [&](ArrayRef<Scalar> s) {
+    return n.cast(s[0] * s[2] - s[1] * s[3] * sign, a.dtype);
+  });
+  Tensor im = n.map({ar, ai, br, bi}, a.dtype, [&](ArrayRef<Scalar> s) {
+    return n.cast(s[1] * s[2] + s[0] * s[3] * sign, a.dtype);
+  });
+  n.output(0, n.concat({re, im}, static_cast<int64_t>(shape.size()) - 1));
+}
+ORTC_ONNX_OP_IN("com.microsoft", "ComplexMul", since(1)) {
+  complexProduct(n, 1);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "ComplexMulConj", since(1)) {
+  complexProduct(n, -1);
+}
+
 // Triangles on the mel scale over the frequencies of a transform, [frequencies, bins].
 ORTC_ONNX_OP("MelWeightMatrix", since(17)) {
   auto size = [&](size_t i, StringRef name) {

@@ -4,6 +4,7 @@
 #include "compiler/onnx/families/Strings.h"
 #include "compiler/ir/HostTensor.h"
 #include "compiler/onnx/families/Sort.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -114,8 +115,45 @@ ORTC_ONNX_OP("StringSplit", since(20)) {
   n.output(0, n.reshape(y, shape));
 }
 
+/// MurmurHash3 (x86, 32 bits) of the bytes of a number, the lowest first; u32.
+static Scalar hashOf(NodeBuilder& n, Scalar v, unsigned width, double seed) {
+  Type u32 = n.b.getI32Type();
+  auto unsignedOf = [&](Scalar s) { return Scalar{&n, s.v, true}; };
+  auto constant = [&](double c) { return n.literal(c, u32, /*isUnsigned=*/true); };
+  auto rotated = [&](Scalar s, int left) {
+    return bitOr(s * constant(std::ldexp(1.0, left)), s / constant(std::ldexp(1.0, 32 - left)));
+  };
+  auto mixed = [&](Scalar h, int right, double factor) {
+    h = bitXor(h, h / constant(std::ldexp(1.0, right)));
+    return factor == 0 ? h : h * constant(factor);
+  };
+  if (isa<FloatType>(v.type()))
+    v = {&n, n.b.create<arith::BitcastOp>(n.loc, n.b.getIntegerType(width), v.v), true};
+  v = unsignedOf(v);
+  std::vector<Scalar> words{n.cast(v, DType::U32)};
+  if (width == 64) words.push_back(n.cast(v / n.literal(4294967296.0, v), DType::U32));
+  Scalar h = constant(seed);
+  for (Scalar k : words) {
+    k = rotated(k * constant(0xcc9e2d51), 15) * constant(0x1b873593);
+    h = rotated(bitXor(h, k), 13) * constant(5) + constant(0xe6546b64);
+  }
+  h = bitXor(h, constant(width / 8));
+  return mixed(mixed(mixed(h, 16, 0x85ebca6b), 13, 0xc2b2ae35), 16, 0);
+}
+
 ORTC_ONNX_OP_IN("com.microsoft", "MurmurHash3", since(1)) {
-  Tensor x = n.input(0, "X", stringType), f = flat(n, x);
+  static const TypeSet numbers =
+      oneOf({DType::I32, DType::U32, DType::I64, DType::U64, DType::F32, DType::F64});
+  Tensor x = n.input(0, "X",
+                     {stringType.bits | numbers.bits, "string, int32, int64, uint32, uint64, "
+                                                      "float or double"});
+  if (x.dtype != DType::String) {
+    auto seed = static_cast<double>(static_cast<uint32_t>(n.intAttr("seed", 0)));
+    DType to = n.intAttr("positive", 1) ? DType::U32 : DType::I32;
+    return n.output(0,
+                    n.map(x, to, [&](Scalar v) { return hashOf(n, v, bitWidth(x.dtype), seed); }));
+  }
+  Tensor f = flat(n, x);
   NodeBuilder::OutType result{n.sizes(f), n.intAttr("positive", 1) ? DType::U32 : DType::I32};
   Tensor r = stringStep(n, "murmur_hash3", f, result,
                         n.b.getNamedAttr("seed", n.b.getI64IntegerAttr(n.intAttr("seed", 0))))[0];
