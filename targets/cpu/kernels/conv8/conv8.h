@@ -17,11 +17,11 @@
 ORTC_RT_ISA_BEGIN
 
 template <class Out> struct Conv8Args {
-  const int8_t* x;       // [images][depth][height][width][channels]
-  const int8_t* w;       // packed panels of each group, K = [taps][IC]
-  const int8_t* padding; // what lies around the image, one number; null: 0
-  Out* y;                // [images][pixels][channels], pixels yPixel elements apart
-  float* workspace;      // conv8WorkspaceBytes() bytes
+  const int8_t* x;                 // [images][depth][height][width][channels]
+  const int8_t* w;                 // packed panels of each group, K = [taps][IC]
+  const int8_t* padding = nullptr; // what lies around the image, one number; null: 0
+  Out* y;                          // [images][pixels][channels], pixels yPixel elements apart
+  float* workspace;                // conv8WorkspaceBytes() bytes
   int64_t images;
   int64_t IC, OC; // of one group
   int64_t groups;

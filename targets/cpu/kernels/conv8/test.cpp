@@ -25,6 +25,7 @@ struct Shape {
   int64_t IC, OC, groups = 1, images = 1;
   ConvAxis depth, height, width;
   int64_t xExtra = 0, yExtra = 0;
+  bool pads = true; // by a number that is not 0
 };
 ConvAxis axis(int64_t in, int64_t kernel, int64_t stride = 1, int64_t dilation = 1,
               int64_t pad = 0) {
@@ -36,7 +37,7 @@ template <int MR, int NV, int Bytes, int Group, bool Unsigned>
 void check(const Shape& s, const executor& pool = serial()) {
   constexpr int NR = NV * Bytes / 4;
   const int64_t taps = s.depth.kernel * s.height.kernel * s.width.kernel, K = taps * s.IC;
-  Conv8Args<int32_t> a{};
+  Conv8Args<int32_t> a; // as bundles do it: what has no default is set
   a.images = s.images, a.IC = s.IC, a.OC = s.OC, a.groups = s.groups;
   a.depth = s.depth, a.height = s.height, a.width = s.width;
   a.xPixel = s.groups * s.IC + s.xExtra, a.xRow = a.xPixel * s.width.in;
@@ -53,10 +54,11 @@ void check(const Shape& s, const executor& pool = serial()) {
       seed = seed * 1664525u + 1013904223u, i = int8_t(seed >> 20);
   for (size_t i = 0; i < bias.size(); ++i)
     bias[i] = int32_t(100 * i);
-  const auto padding = int8_t(Unsigned ? 200 : -5);
+  const auto padding = int8_t(s.pads ? (Unsigned ? 200 : -5) : 0);
   packConv8(w.data(), s.OC, s.IC, taps, s.groups, NR, Group, Group == 4 && !Unsigned,
             packed.data());
-  a.x = x.data(), a.w = packed.data(), a.padding = &padding, a.y = y.data();
+  a.x = x.data(), a.w = packed.data(), a.y = y.data();
+  if (s.pads) a.padding = &padding;
   a.workspace = workspace.data();
   conv8<MR, NV, Bytes, Group, Unsigned>(a, AddChannel{bias.data()}, pool);
 
@@ -98,6 +100,8 @@ template <int MR, int NV, int Bytes, int Group, bool Unsigned> void checkShapes(
     check<MR, NV, Bytes, Group, Unsigned>(
         {IC, 19, 1, 2, one, axis(7, 3, 1, 1, 1), axis(9, 3, 2, 1, 1)});
   check<MR, NV, Bytes, Group, Unsigned>({16, 40, 1, 1, one, axis(6, 1), axis(5, 1)});
+  check<MR, NV, Bytes, Group, Unsigned>(
+      {5, 9, 1, 1, one, axis(6, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 0, 0, false});
   check<MR, NV, Bytes, Group, Unsigned>({16, 8, 1, 1, one, axis(6, 1, 2, 1, 1), axis(5, 1), 3, 2});
   check<MR, NV, Bytes, Group, Unsigned>(
       {4, 5, 3, 2, one, axis(8, 3, 1, 2, 2), axis(8, 2, 1, 3, 1)});
