@@ -462,16 +462,18 @@ void narrow(ConvOp op) {
   p.sum = [&](OpBuilder& b, Value bytes) -> Value {
     return convolved(b, bytes, getSizes(b, op.getInit()));
   };
-  // A convolution with ones, for one output channel.
-  if (op.getGroup() == 1)
+  // A convolution with ones, for one output channel of each group; channels of the result are read
+  // at their group, which is the only one, or has no other channel.
+  const bool one = op.getGroup() == 1;
+  if (one || static_cast<int64_t>(op.getGroup()) == right->numbers.dims[0])
     p.leftSums = [&](OpBuilder& b) {
       SmallVector<int64_t> dims(right->numbers.dims);
-      dims[0] = 1;
+      dims[0] = static_cast<int64_t>(op.getGroup());
       HostTensor ones(b.getI8Type(), dims);
       for (int64_t i = 0; i < ones.size(); ++i)
         ones.setInt(i, 1);
       Sizes sizes = getSizes(b, op.getInit());
-      sizes[op.channelDim()] = b.getIndexAttr(1);
+      sizes[op.channelDim()] = b.getIndexAttr(dims[0]);
       Value bytes = b.create<arith::ConstantOp>(op.getLoc(), toAttribute(ones));
       SmallVector<AffineExpr> exprs;
       for (unsigned d = 0; d < rank; ++d)

@@ -20,6 +20,7 @@ struct Conv {
   int64_t groups, OC, IC; // of one group
   int64_t taps = 1;
   bool pointwise = false; // one tap of each pixel: a product of matrices
+  bool depthwise = false; // one channel for each group
   int64_t K() const { return taps * IC; }
 };
 
@@ -36,6 +37,7 @@ std::optional<Conv> convOf(KernelOp kernel) {
   auto all = [](ArrayRef<int64_t> v, int64_t x) {
     return llvm::all_of(v, [&](int64_t y) { return y == x; });
   };
+  c.depthwise = c.groups > 1 && c.OC == 1 && c.IC == 1 && c.taps <= ortc_rt::kMostTaps8;
   c.pointwise = c.taps == 1 && c.groups == 1 && all(op.getStrides(), 1) && all(op.getPads(), 0);
   return c;
 }
@@ -50,6 +52,18 @@ void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>&
     auto size = constantSize(getSize(b, c->op.getInit(), i));
     fixed &= size.has_value();
     pixels *= static_cast<double>(size.value_or(i ? 32 : 1));
+  }
+  if (c->depthwise) {
+    // A vector of products takes some eight instructions.
+    const double micros = pixels * static_cast<double>(c->groups) *
+                          (static_cast<double>(c->taps) * 4 / machine.processor.gigaflops + 0.02) /
+                          1e3;
+    rows.push_back({fmt::format("conv8_depthwise_{}_{}", c->op.getInputUnsigned() ? "u8" : "s8",
+                                isaName(machine.processor).str()),
+                    micros,
+                    b.getDictionaryAttr({b.getNamedAttr(
+                        "bytes", b.getI64IntegerAttr(machine.processor.vectorBytes))})});
+    return;
   }
   const ByteTile t =
       chooseByteTile(machine.processor, fixed ? static_cast<int64_t>(pixels) : -1, c->OC);
@@ -66,7 +80,9 @@ void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>&
 }
 
 std::optional<OpFoldResult> workspace(KernelOp kernel, OpBuilder& b) {
-  return OpFoldResult(b.getIndexAttr(ortc_rt::conv8WorkspaceBytes(convOf(kernel)->K())));
+  auto c = convOf(kernel);
+  return OpFoldResult(
+      b.getIndexAttr(c->depthwise ? c->groups : ortc_rt::conv8WorkspaceBytes(c->K())));
 }
 
 FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strides) {
@@ -87,12 +103,17 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   if (constantSize(xs[n + 1]) != 1 || constantSize(ys[n + 1]) != 1 || !onePitch(ys, out))
     return LoweredKernel();
 
-  const ByteTile t = byteTileOf(kernel);
+  const ByteTile t = c->depthwise ? ByteTile{} : byteTileOf(kernel);
   const bool isUnsigned = c->op.getInputUnsigned();
   HostTensor packed(c->weights.elementType,
-                    {packedConv8Bytes(c->OC, c->IC, c->taps, c->groups, t.NR(), t.group)});
-  packConv8(c->weights.as<int8_t>(), c->OC, c->IC, c->taps, c->groups, t.NR(), t.group,
-            t.flips(isUnsigned), packed.as<int8_t>());
+                    {c->depthwise
+                         ? c->weights.size()
+                         : packedConv8Bytes(c->OC, c->IC, c->taps, c->groups, t.NR(), t.group)});
+  if (c->depthwise)
+    packDepthwise8(c->weights.as<int8_t>(), c->groups, c->taps, packed.as<int8_t>());
+  else
+    packConv8(c->weights.as<int8_t>(), c->OC, c->IC, c->taps, c->groups, t.NR(), t.group,
+              t.flips(isUnsigned), packed.as<int8_t>());
   Value weights =
       ob.create<arith::ConstantOp>(c->op.getWeights().getLoc(), toAttribute(packed, "packed"));
   KernelWriter writer(kernel, module, [&](Value v) {
@@ -116,8 +137,17 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
     call.finish(kernel, c->op.getResult(), rows);
     return writer.finish();
   }
-  TemplateCall call(writer, "conv8", byteArgs("Conv8Args", kernel));
-  byteParameters(call, t, isUnsigned);
+  TemplateCall call(writer, c->depthwise ? "conv8_depthwise" : "conv8",
+                    byteArgs("Conv8Args", kernel));
+  if (c->depthwise) {
+    call.parameter("Bytes", kernel.getChoiceAttr()
+                                .getAs<DictionaryAttr>("parameters")
+                                .getAs<IntegerAttr>("bytes")
+                                .getInt());
+    call.parameter("Unsigned", StringRef(isUnsigned ? "true" : "false"));
+  } else {
+    byteParameters(call, t, isUnsigned);
+  }
   call.buffer("x", writer.place(c->op.getInput()).buffer);
   call.buffer("w", writer.place(weights).buffer);
   if (Value padding = c->op.getPadding()) call.buffer("padding", writer.place(padding).buffer);

@@ -111,6 +111,78 @@ ORTC_NOINLINE void conv8(const Conv8Args<Out>& a, const Epilogue& epilogue,
   });
 }
 
+// Depthwise: one input and one output channel for each group, so that channels are lanes.
+//
+//   conv8_depthwise<Bytes, Unsigned>(args, epilogue, threads)
+//
+// Weights lie as [taps][groups]; the workspace is a row of padding, `groups` bytes.
+constexpr int64_t kMostTaps8 = 128;
+
+// Products of 8-bit numbers fit 16 bits; they are summed in 32.
+template <bool Unsigned, class V>
+ORTC_INLINE V addProducts8(V acc, like<int8_t, V> x, like<int8_t, V> w) {
+  using H = like<int16_t, V>;
+  H wide;
+  if constexpr (Unsigned)
+    wide = bits_as<H>(convert<uint16_t>(bits_as<like<uint8_t, V>>(x)));
+  else
+    wide = convert<int16_t>(x);
+  return acc + convert<int32_t>(H(wide * convert<int16_t>(w)));
+}
+
+template <int Bytes, bool Unsigned, class Out, class Epilogue>
+ORTC_NOINLINE void conv8_depthwise(const Conv8Args<Out>& a, const Epilogue& epilogueRef,
+                                   const executor& threads) {
+  using V = vec<int32_t, Bytes / 4>;
+  using B = like<int8_t, V>;
+  using R = like<Out, V>;
+  constexpr int lanes = lanes_of<V>;
+  const int64_t C = a.groups, lines = a.images * a.depth.out * a.height.out;
+  auto* const around = reinterpret_cast<int8_t*>(a.workspace);
+  __builtin_memset(around, a.padding ? *a.padding : 0, size_t(C));
+  const auto inside = [](const ConvAxis& axis, int64_t i) {
+    return uint64_t(i) < uint64_t(axis.in);
+  };
+  parallel_for(threads, lines, [&](int64_t line) {
+    const Epilogue epilogue = epilogueRef;
+    const int64_t oh = line % a.height.out, od = line / a.height.out % a.depth.out;
+    const int64_t d0 = od * a.depth.stride - a.depth.pad, h0 = oh * a.height.stride - a.height.pad;
+    const int8_t* image = a.x + line / a.height.out / a.depth.out * a.xImage;
+    for (int64_t ow = 0; ow < a.width.out; ++ow) {
+      const int8_t* rows[kMostTaps8];
+      int64_t taps = 0;
+      for (int64_t kd = 0; kd < a.depth.kernel; ++kd)
+        for (int64_t kh = 0; kh < a.height.kernel; ++kh) {
+          const int64_t d = d0 + kd * a.depth.dilation, h = h0 + kh * a.height.dilation;
+          const bool there = inside(a.depth, d) && inside(a.height, h);
+          for (int64_t kw = 0; kw < a.width.kernel; ++kw) {
+            const int64_t w = ow * a.width.stride - a.width.pad + kw * a.width.dilation;
+            rows[taps++] = there && inside(a.width, w)
+                               ? image + d * a.xPlane + h * a.xRow + w * a.xPixel
+                               : around;
+          }
+        }
+      const int64_t m = line * a.width.out + ow;
+      Out* y = a.y + m * a.yPixel;
+      int64_t c = 0;
+      for (; c + lanes <= C; c += lanes) {
+        V acc = {};
+        for (int64_t t = 0; t < taps; ++t)
+          acc = addProducts8<Unsigned>(acc, load<B>(rows[t] + c), load<B>(a.w + t * C + c));
+        store<R>(y + c, epilogue(acc, m, c, lanes));
+      }
+      if (c < C) {
+        const int rest = int(C - c);
+        V acc = {};
+        for (int64_t t = 0; t < taps; ++t)
+          acc = addProducts8<Unsigned>(acc, load_n<B>(rows[t] + c, rest),
+                                       load_n<B>(a.w + t * C + c, rest));
+        store_n<R>(y + c, epilogue(acc, m, c, rest), rest);
+      }
+    }
+  });
+}
+
 ORTC_RT_ISA_END
 
 #endif

@@ -31,4 +31,11 @@ inline void packConv8(const int8_t* w, int64_t OC, int64_t IC, int64_t taps, int
   }
 }
 
+// Of a depthwise convolution: [taps][C] from [C][1][taps].
+inline void packDepthwise8(const int8_t* w, int64_t C, int64_t taps, int8_t* packed) {
+  for (int64_t t = 0; t < taps; ++t)
+    for (int64_t c = 0; c < C; ++c)
+      *packed++ = w[c * taps + t];
+}
+
 } // namespace ortc::cpu

@@ -26,6 +26,7 @@ struct Shape {
   ConvAxis depth, height, width;
   int64_t xExtra = 0, yExtra = 0;
   bool pads = true; // by a number that is not 0
+  bool depthwise = false;
 };
 ConvAxis axis(int64_t in, int64_t kernel, int64_t stride = 1, int64_t dilation = 1,
               int64_t pad = 0) {
@@ -60,7 +61,16 @@ void check(const Shape& s, const executor& pool = serial()) {
   a.x = x.data(), a.w = packed.data(), a.y = y.data();
   if (s.pads) a.padding = &padding;
   a.workspace = workspace.data();
-  conv8<MR, NV, Bytes, Group, Unsigned>(a, AddChannel{bias.data()}, pool);
+  if (s.depthwise) {
+    packed.resize(s.groups * taps);
+    packDepthwise8(w.data(), s.groups, taps, packed.data());
+    a.w = packed.data();
+    workspace.resize((s.groups + 3) / 4);
+    a.workspace = workspace.data();
+    conv8_depthwise<Bytes, Unsigned>(a, AddChannel{bias.data()}, pool);
+  } else {
+    conv8<MR, NV, Bytes, Group, Unsigned>(a, AddChannel{bias.data()}, pool);
+  }
 
   INFO("IC " << s.IC << ", OC " << s.OC << ", groups " << s.groups << ", taps " << taps
              << ", group " << Group << (Unsigned ? ", u8" : ", s8"));
@@ -110,6 +120,19 @@ template <int MR, int NV, int Bytes, int Group, bool Unsigned> void checkShapes(
   check<MR, NV, Bytes, Group, Unsigned>(
       {5, 7, 1, 1, axis(4, 2, 1, 1, 1), axis(5, 3), axis(4, 3, 1, 1, 1)});
   check<MR, NV, Bytes, Group, Unsigned>({6, 9, 1, 3, one, one, axis(30, 5, 2, 1, 2), 1, 4});
+}
+
+TEST_CASE("depthwise") {
+  constexpr int Bytes = ORTC_VEC_BYTES;
+  const ConvAxis one, around = axis(7, 3, 1, 1, 1), strided = axis(9, 5, 2, 1, 2);
+  for (int64_t C : {1, 3, 8, 16, 21, 40}) {
+    check<4, 2, Bytes, 2, true>({1, 1, C, 2, one, around, strided, 0, 0, true, true});
+    check<4, 2, Bytes, 2, false>({1, 1, C, 2, one, around, strided, 3, 5, false, true});
+  }
+  check<4, 2, Bytes, 2, true>(
+      {1, 1, 9, 1, axis(4, 2), axis(6, 3, 1, 2, 2), axis(5, 2, 1, 3, 1), 0, 0, true, true});
+  ThreadedPool five{5};
+  check<4, 2, Bytes, 2, false>({1, 1, 12, 3, one, around, around, 0, 0, true, true}, five.get());
 }
 
 TEST_CASE("shapes") {
