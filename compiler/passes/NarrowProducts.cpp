@@ -477,7 +477,8 @@ void narrow(ConvOp op) {
       Value bytes = b.create<arith::ConstantOp>(op.getLoc(), toAttribute(ones));
       SmallVector<AffineExpr> exprs;
       for (unsigned d = 0; d < rank; ++d)
-        exprs.push_back(d == op.channelDim() ? b.getAffineConstantExpr(0) : b.getAffineDimExpr(d));
+        exprs.push_back(one && d == op.channelDim() ? b.getAffineConstantExpr(0)
+                                                    : b.getAffineDimExpr(d));
       return Factor{convolved(b, bytes, sizes), AffineMap::get(rank, 0, exprs, context)};
     };
   rewrite(p);

@@ -117,6 +117,27 @@ func.func @padded(%x: tensor<1x1x4x4xi8>, %z: tensor<i8>) -> tensor<1x1x4x4xi32>
   return %y : tensor<1x1x4x4xi32>
 }
 
+// Offsets of a depthwise convolution: sums of each channel, read at that channel.
+// CHECK-LABEL: @depthwise_offset
+// CHECK: %[[P:.*]] = ortc.conv(%{{.*}}, %{{.*}}) into
+// CHECK: %[[S:.*]] = ortc.conv(%{{.*}}, %{{.*}}) into
+// CHECK-SAME: tensor<2x1x1x2xi8> -> tensor<1x2x4x3xi32>
+// CHECK: linalg.generic {indexing_maps = [#[[ID:.*]], #[[ID]], #{{.*}}, #[[ID]]]
+// CHECK-SAME: ins(%[[P]], %[[S]]
+func.func @depthwise_offset(%x: tensor<1x2x4x4xi8>) -> tensor<1x2x4x3xi32> {
+  %w = arith.constant dense<[[[[-100, 155]]], [[[1, 200]]]]> : tensor<2x1x1x2xi32>
+  %e = tensor.empty() : tensor<1x2x4x4xi32>
+  %f = tensor.empty() : tensor<1x2x4x3xi32>
+  %a = linalg.generic {indexing_maps = [#nchw, #nchw], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x : tensor<1x2x4x4xi8>) outs(%e : tensor<1x2x4x4xi32>) {
+  ^bb0(%v: i8, %o: i32):
+    %s = arith.extui %v : i8 to i32
+    linalg.yield %s : i32
+  } -> tensor<1x2x4x4xi32>
+  %y = ortc.conv(%a, %w) into %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, group = 2 : i64}
+       : tensor<1x2x4x4xi32>, tensor<2x1x1x2xi32> -> tensor<1x2x4x3xi32>
+  return %y : tensor<1x2x4x3xi32>
+}
+
 // Floats that are no quantised numbers stay; so does a product of two computed tensors.
 // CHECK-LABEL: @others
 // CHECK: ortc.contract({{.*}}xf32> -> tensor<4x2xf32>
