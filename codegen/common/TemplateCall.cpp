@@ -28,6 +28,7 @@ std::string epilogueName(Region& region) {
             .Case("math.roundeven", "Round")
             .Cases("arith.constant", "memref.load", "arith.addi", "arith.muli", "arith.cmpf", "")
             .Cases("ortc.yield", "arith.sitofp", "arith.index_cast", "arith.select", "")
+            .Cases("arith.uitofp", "arith.extsi", "arith.extui", "arith.subi", "")
             .Default(s);
     if (word.empty() || count++ >= 5) return;
     name += llvm::toUpper(word[0]);

@@ -39,6 +39,7 @@ public:
     static const char* const argNames[] = {"acc", "m", "n"};
     for (BlockArgument a : block.getArguments())
       bind(a, {argNames[a.getArgNumber()]});
+    sums = block.getArgument(0).getType();
     varying.insert(block.getArgument(0));
     if (block.getNumArguments() > 2) {
       column = block.getArgument(2);
@@ -87,6 +88,13 @@ public:
 
   std::vector<std::pair<std::string, std::string>> fields;
   unsigned opCount = 0;
+  /// What operator() gives: "V" when it is what it takes.
+  std::string resultType() {
+    Region& region = call.getEpilogue();
+    return region.empty() || region.front().getTerminator()->getOperand(0).getType() == sums
+               ? "V"
+               : "auto";
+  }
 
 protected:
   std::string constDecl(Type type, StringRef name, StringRef init) override {
@@ -113,17 +121,29 @@ private:
       for (Value i : load.getIndices())
         rows |= reads(i, 1), columns |= reads(i, 2);
       for (Operation* user : load->getUsers())
-        added &= isa<arith::AddFOp>(user), multiplied &= isa<arith::MulFOp>(user);
+        added &= isa<arith::AddFOp, arith::AddIOp>(user),
+            multiplied &= isa<arith::MulFOp, arith::MulIOp>(user);
     });
     if (rows && columns) return added ? "residual" : "perElement";
     if (columns) return added ? "bias" : multiplied ? "scale" : "perColumn";
     return rows ? "perRow" : "single";
   }
   bool isVarying(Value v) { return varying.contains(v); }
+  /// The vector of as many elements as `acc` has.
+  std::string vectorOf(Type element) {
+    return element == sums ? "V" : "like<" + CPrinter::typeName(element) + ", V>";
+  }
   /// As an argument of a function that wants vectors only.
   std::string asVector(Value v) {
     if (isVarying(v)) return expr(v).text;
-    return "splat<V>(" + expr(v).text + ")";
+    return "splat<" + vectorOf(v.getType()) + ">(" + expr(v).text + ")";
+  }
+  /// The bits of signless integers as unsigned ones.
+  std::string asUnsigned(Value v) {
+    return "bits_as<like<" + unsignedName(v.getType()) + ", V>>(" + asVector(v) + ")";
+  }
+  std::string converted(Type to, const std::string& v) {
+    return codegen::call("convert<" + CPrinter::typeName(to) + ">", {v}).text;
   }
   bool isMask(Value v) { return v.getType().isInteger(1); }
 
@@ -150,9 +170,11 @@ private:
           for (auto [d, i] : llvm::enumerate(load.getIndices()))
             if (isVarying(i) && (d != last || !isAlongColumns(i) || !isInteger(l.strides[d], 1)))
               return unsupported(op, "a load that does not run along n");
-          if (!load.getType().isF32()) return unsupported(op, "only loads of f32");
+          Type element = op->getResult(0).getType();
+          if (!element.isF32() && !element.isInteger(8) && !element.isInteger(32))
+            return unsupported(op, "only loads of f32, i32 and i8");
           needs.headers.insert("rt/simd.h");
-          define(op, codegen::call("load_lanes<V>",
+          define(op, codegen::call("load_lanes<" + vectorOf(element) + ">",
                                    {address(l, linearIndex(l, load.getIndices())), "lanes"}));
           return success();
         })
@@ -182,12 +204,14 @@ private:
           StringRef s = isa<arith::AndIOp>(op) ? "&" : isa<arith::OrIOp>(op) ? "|" : "^";
           return define(op, binary(s, expr(op->getOperand(0)), expr(op->getOperand(1)))), success();
         })
-        .Case<arith::SIToFPOp>([&](Operation*) {
+        .Case<arith::SIToFPOp, arith::ExtSIOp>([&](Operation*) {
           if (op->getOperand(0) == column) return unsupported(op, "n as a number");
-          return define(op, codegen::call("convert<" +
-                                              CPrinter::typeName(op->getResult(0).getType()) + ">",
-                                          {expr(op->getOperand(0)).text})),
-                 success();
+          Type to = op->getResult(0).getType();
+          return define(op, {converted(to, expr(op->getOperand(0)).text)}), success();
+        })
+        .Case<arith::UIToFPOp, arith::ExtUIOp>([&](Operation*) {
+          Type to = op->getResult(0).getType();
+          return define(op, {converted(to, asUnsigned(op->getOperand(0)))}), success();
         })
         .Case<arith::FPToSIOp>([&](Operation*) {
           needs.headers.insert("rt/ops.h");
@@ -198,13 +222,22 @@ private:
         })
         .Case<arith::FPToUIOp>([&](Operation*) {
           needs.headers.insert("rt/ops.h");
-          return define(op, codegen::call("cast<" + unsignedName(op->getResult(0).getType()) + ">",
-                                          {expr(op->getOperand(0)).text})),
+          Type to = op->getResult(0).getType();
+          Expr unsignedOne =
+              codegen::call("cast<" + unsignedName(to) + ">", {expr(op->getOperand(0)).text});
+          return define(op, codegen::call("bits_as<" + vectorOf(to) + ">", {unsignedOne.text})),
                  success();
         })
-        .Case<arith::AddIOp, arith::IndexCastOp>([&](Operation*) {
-          if (op->getResult(0).getType().isIndex()) return printOp(op);
-          return unsupported(op, "integers in an epilogue");
+        .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp>([&](Operation*) {
+          Type type = op->getResult(0).getType();
+          if (type.isIndex()) return printOp(op);
+          if (!type.isInteger(32) || isa<arith::IndexCastOp>(op))
+            return unsupported(op, "integers in an epilogue");
+          needs.headers.insert("rt/ops.h"); // they wrap
+          StringRef f = isa<arith::AddIOp>(op) ? "add" : isa<arith::SubIOp>(op) ? "sub" : "mul";
+          return define(op, codegen::call(
+                                f, {asVector(op->getOperand(0)), asVector(op->getOperand(1))})),
+                 success();
         })
         .Default([&](Operation*) {
           const OpRow* row = findOpRow(op->getName().getStringRef());
@@ -229,6 +262,7 @@ private:
   CallTemplateOp call;
   llvm::DenseSet<Value> varying;
   Value column;
+  Type sums; // of `acc`
 };
 
 } // namespace
@@ -274,9 +308,9 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
     auto parameter = [&](StringRef type, StringRef n) {
       return (type + " " + (mentions(body, n) ? n.str() : "/*" + n.str() + "*/")).str();
     };
-    os << "  template <class V> ORTC_INLINE V operator()(" << parameter("V", "acc") << ", "
-       << parameter("int64_t", "m") << ", " << parameter("int64_t", "n") << ", "
-       << parameter("int", "lanes") << ") const {\n"
+    os << "  template <class V> ORTC_INLINE " << epilogue.resultType() << " operator()("
+       << parameter("V", "acc") << ", " << parameter("int64_t", "m") << ", "
+       << parameter("int64_t", "n") << ", " << parameter("int", "lanes") << ") const {\n"
        << body << "  }\n};\n"
        << (sharesFile ? "\n" : "} // namespace\n\n");
   }

@@ -727,8 +727,9 @@ Tensor NodeBuilder::conv(Tensor x, Tensor w, ArrayRef<int64_t> strides, ArrayRef
   }
   DType type = result.value_or(x.dtype);
   Value init = empty(shape, typeOf(type));
-  auto op = b.create<ConvOp>(loc, init.getType(), x.value, w.value, init, strides, dilations, pads,
-                             group, "nchw", unsignedOf(x.dtype), unsignedOf(w.dtype));
+  auto op =
+      b.create<ConvOp>(loc, init.getType(), x.value, w.value, init, Value(), strides, dilations,
+                       pads, group, "nchw", unsignedOf(x.dtype), unsignedOf(w.dtype));
   return made(op.getResult(), type);
 }
 

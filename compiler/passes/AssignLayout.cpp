@@ -39,9 +39,10 @@ struct AssignLayoutPass : impl::AssignLayoutBase<AssignLayoutPass> {
         moved.push_back(sizes[d]);
       Value init =
           createEmpty(rewriter, op.getLoc(), moved, getElementTypeOrSelf(op.getResult().getType()));
-      auto made = rewriter.create<ConvOp>(
-          op.getLoc(), init.getType(), x, op.getWeights(), init, op.getStrides(), op.getDilations(),
-          op.getPads(), op.getGroup(), "nhwc", op.getInputUnsigned(), op.getWeightsUnsigned());
+      auto made = rewriter.create<ConvOp>(op.getLoc(), init.getType(), x, op.getWeights(), init,
+                                          op.getPadding(), op.getStrides(), op.getDilations(),
+                                          op.getPads(), op.getGroup(), "nhwc",
+                                          op.getInputUnsigned(), op.getWeightsUnsigned());
       rewriter.replaceOp(op,
                          createTranspose(rewriter, op.getLoc(), made.getResult(), inverse(toLast)));
     }

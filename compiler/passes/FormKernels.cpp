@@ -65,25 +65,27 @@ bool isCheap(Operation* op) {
   return !costly && ops <= 3;
 }
 
+/// Types of tensors in an epilogue of sums in `element`.
+bool isEpilogueType(Type t, Type element) {
+  if (!element || t == element) return true;
+  if (element.isInteger(32)) return t.isF32() || t.isInteger(8);
+  return !isa<FloatType>(element);
+}
+
 /// May `g` be in the epilogue of a contraction or convolution? All kernels of catalogues can do
 /// arithmetic on what is read along the columns of the result, and nothing else: `element` is the
-/// type of it, when it is a float.
-bool fitsEpilogue(linalg::GenericOp g, Type element) {
+/// type of it, when it is known.
+bool fitsEpilogueOf(linalg::GenericOp g, Type element) {
   if (!isParallel(g) || g.getNumDpsInits() != 1 ||
       !g.getMatchingIndexingMap(g.getDpsInitOperand(0)).isIdentity())
     return false;
   bool fits = true;
-  auto typeFits = [&](Type t) { return !element || t == element || !isa<FloatType>(element); };
   g.getRegion().walk([&](Operation* op) {
-    if (isa<linalg::YieldOp>(op)) return;
-    StringRef dialect = op->getDialect()->getNamespace();
-    fits &= dialect == "arith" || dialect == "math";
-    for (Type t : op->getResultTypes())
-      fits &= typeFits(t) || t.isInteger(1);
+    if (!isa<linalg::YieldOp>(op)) fits &= fitsEpilogue(op, element);
   });
   for (OpOperand* operand : g.getDpsInputOperands()) {
     AffineMap map = g.getMatchingIndexingMap(operand);
-    fits &= typeFits(getElementTypeOrSelf(operand->get().getType())) &&
+    fits &= isEpilogueType(getElementTypeOrSelf(operand->get().getType()), element) &&
             map.isProjectedPermutation(true);
     for (auto [d, e] : llvm::enumerate(map.getResults())) // the last loop runs along the last dim
       fits &= e != getAffineDimExpr(g.getNumLoops() - 1, g.getContext()) ||
@@ -309,7 +311,7 @@ private:
   /// they can be; empty when there is none.
   SmallVector<Operation*> collectEpilogue(Operation& root) {
     SmallVector<Operation*> set;
-    if (!isHeavy(&root) && !fitsEpilogue(asGeneric(&root), nullptr)) return set;
+    if (!isHeavy(&root) && !fitsEpilogueOf(asGeneric(&root), nullptr)) return set;
     llvm::SmallPtrSet<Operation*, 16> members;
     auto add = [&](Operation* op) {
       set.push_back(op);
@@ -322,7 +324,7 @@ private:
     for (Operation* op = root.getPrevNode(); op && steps < 400; op = op->getPrevNode(), ++steps) {
       if (op->getNumResults() != 1 || op->use_empty() || groupOf.count(op)) continue;
       bool heavy = isHeavy(op);
-      if (!heavy && !fitsEpilogue(asGeneric(op), nullptr)) continue;
+      if (!heavy && !fitsEpilogueOf(asGeneric(op), nullptr)) continue;
       SmallVector<Operation*> users = usersOf(*op);
       if (!llvm::all_of(users, [&](Operation* u) {
             return members.contains(u) && readsAtIdentity(u, op->getResult(0));
@@ -332,7 +334,7 @@ private:
       add(op);
       if (!heavy) continue;
       Type element = getElementTypeOrSelf(op->getResult(0).getType());
-      auto fits = [&](Operation* o) { return fitsEpilogue(asGeneric(o), element); };
+      auto fits = [&](Operation* o) { return fitsEpilogueOf(asGeneric(o), element); };
       auto contract = dyn_cast<ContractOp>(op);
       if ((contract && !batchComesFirst(contract)) ||
           !llvm::all_of(ArrayRef(set).drop_back(), fits))
@@ -392,7 +394,7 @@ private:
       for (Operation* u : users)
         if (u == g.heavy) return false;
       return generic && isCheap(&op) &&
-             fitsEpilogue(generic, getElementTypeOrSelf(g.heavy->getResult(0).getType()));
+             fitsEpilogueOf(generic, getElementTypeOrSelf(g.heavy->getResult(0).getType()));
     }
     for (Operation* u : users) // ops with loops of their own read what is in memory
       if (!asGeneric(u) && !isView(u)) return false;
@@ -426,7 +428,7 @@ private:
   static bool mayJoinCheap(Operation& op, Operation* user, Group& g) {
     if (!asGeneric(user) && !isView(user)) return false;
     return !g.heavy ||
-           fitsEpilogue(asGeneric(&op), getElementTypeOrSelf(g.heavy->getResult(0).getType()));
+           fitsEpilogueOf(asGeneric(&op), getElementTypeOrSelf(g.heavy->getResult(0).getType()));
   }
 
   static bool readsAtIdentity(Operation* user, Value value) {
@@ -540,6 +542,24 @@ struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
   void runOnOperation() override { formKernels(getOperation()); }
 };
 } // namespace
+
+bool fitsEpilogue(Operation* op, Type element) {
+  StringRef dialect = op->getDialect()->getNamespace();
+  if (dialect != "arith" && dialect != "math") return false;
+  if (element && element.isInteger(32)) {
+    // Sums in i32 become floats once, and what comes of it 8 bits: no other arithmetic on integers.
+    using namespace arith;
+    return llvm::all_of(op->getResultTypes(), [&](Type t) {
+      if (t.isInteger(1)) return isa<ConstantOp, CmpFOp, AndIOp, OrIOp, XOrIOp>(op);
+      if (t.isInteger(8)) return isa<ConstantOp, FPToSIOp, FPToUIOp>(op);
+      if (t.isInteger(32)) return isa<ConstantOp, AddIOp, SubIOp, MulIOp, ExtSIOp, ExtUIOp>(op);
+      return t.isF32() && !isa<BitcastOp, ExtFOp, TruncFOp>(op) &&
+             (!isa<UIToFPOp>(op) || op->getOperand(0).getType().isInteger(8));
+    });
+  }
+  return llvm::all_of(op->getResultTypes(),
+                      [&](Type t) { return t.isInteger(1) || isEpilogueType(t, element); });
+}
 
 void formKernels(func::FuncOp function) {
   Former(function).run();

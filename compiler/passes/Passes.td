@@ -24,9 +24,31 @@ def FoldConstants : Pass<"fold-constants"> {
     Option<"slack", "slack", "uint64_t", "65536", "bytes that a result may always have">,
     Option<"growth", "growth", "uint64_t", "4", "times the bytes of the constants read that a result may have">,
     Option<"steps", "steps", "uint64_t", "536870912", "scalar operations that one op may take">,
-    Option<"total", "total", "uint64_t", "8589934592", "scalar operations in all">
+    Option<"total", "total", "uint64_t", "8589934592", "scalar operations in all">,
+    Option<"keepQuantised", "keep-quantised", "bool", "false", "leave tensors that are made of constants of 8 bits">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
+  let summary = "products of quantised numbers with constant weights as products of 8-bit numbers";
+  let description = [{
+    Contractions and convolutions whose operands are 8-bit numbers less a zero point (in i32), or dequantised ones (in
+    f32), multiply the 8-bit numbers as they are; zero points and scales are applied to the sum.
+
+    ```mlir
+    %a = linalg.generic {... (extui %x) - (extui %zero) ...} -> tensor<?x64xi32>
+    %w = arith.constant dense<...> : tensor<64x96xi32>     // within -128..127
+    %y = ortc.contract(%a, %w) into ...
+    ```
+    becomes
+    ```mlir
+    %w = arith.constant dense<...> : tensor<64x96xi8>
+    %s = ortc.contract(%x, %w) into ... {lhsUnsigned = true}
+    %y = linalg.generic {... %s - (extui %zero) * %sums ...}
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect", "::ortc::OrtcDialect"];
 }
 
 def Simplify : Pass<"simplify"> {

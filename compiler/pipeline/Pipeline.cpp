@@ -52,13 +52,17 @@ private:
   std::string before;
 };
 
-LogicalResult simplify(ModuleOp module) {
+/// `keepQuantised`: weights of 8 bits stay what they are until `optimise`, which looks for products
+/// of them.
+LogicalResult simplify(ModuleOp module, bool keepQuantised) {
   PassManager pm(module.getContext());
   pm.enableVerifier(true);
   // Folding first makes shapes constant, which simplification needs; simplification makes more
   // constants.
   pm.addPass(createSimplify());
-  pm.addPass(createFoldConstants());
+  FoldConstantsOptions folding;
+  folding.keepQuantised = keepQuantised;
+  pm.addPass(createFoldConstants(folding));
   pm.addPass(createSimplify());
   return pm.run(module);
 }
@@ -69,6 +73,12 @@ LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
       if (check.getOfData()) check.erase();
     });
   PassManager pm(module.getContext());
+  if (target.multipliesBytes()) {
+    // While zero points and scales stand next to their product; then what it left is folded.
+    pm.addNestedPass<func::FuncOp>(createNarrowProducts());
+    pm.addPass(createFoldConstants());
+    pm.addPass(createSimplify());
+  }
   // Bias and activation directly after their product, where the next pass looks for them.
   pm.addNestedPass<func::FuncOp>(createSinkReshape());
   pm.addPass(createSimplify());
@@ -97,7 +107,8 @@ LogicalResult optimise(ModuleOp module, const TargetInfo& target) {
 } // namespace
 
 OwningOpRef<ModuleOp> buildTensorIr(const onnx::OnnxFile& file, MLIRContext& context,
-                                    const PipelineOptions& options, Diagnostics& diagnostics) {
+                                    const PipelineOptions& options, Diagnostics& diagnostics,
+                                    bool keepQuantised) {
   DiagnosticBridge bridge(context, diagnostics);
   OwningOpRef<ModuleOp> module = importModel(file, context, options.import, diagnostics);
   if (!module) return nullptr;
@@ -106,7 +117,8 @@ OwningOpRef<ModuleOp> buildTensorIr(const onnx::OnnxFile& file, MLIRContext& con
   Stages stages(*module, options, diagnostics);
   if (!stages.run("import", [&] { return verify(*module); }))
     return diagnostics.hasErrors() ? nullptr : std::move(module);
-  if (!stages.run("simplify", [&] { return simplify(*module); }) && diagnostics.hasErrors())
+  if (!stages.run("simplify", [&] { return simplify(*module, keepQuantised); }) &&
+      diagnostics.hasErrors())
     return nullptr;
   return module;
 }
@@ -151,7 +163,8 @@ std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, MLIRContex
                                           Diagnostics& diagnostics) {
   PipelineResult result;
   // 1. import: ONNX to tensor IR. 2. simplify: constants folded, structure recognised.
-  OwningOpRef<ModuleOp> built = buildTensorIr(file, context, options, diagnostics);
+  OwningOpRef<ModuleOp> built =
+      buildTensorIr(file, context, options, diagnostics, target.multipliesBytes());
   if (!built) return std::nullopt;
   ModuleOp module = *built;
   result.programs.emplace_back(&target, std::move(built));

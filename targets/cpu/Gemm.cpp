@@ -61,31 +61,6 @@ Tile chooseTile(const Processor& p, int64_t M, int64_t N) {
   return t;
 }
 
-/// `packed`: the rhs is a constant that will be rearranged, so that its strides do not matter.
-std::optional<MatrixLoops> problemOf(ContractOp op, OpBuilder& b, bool packed,
-                                     ArrayRef<OpFoldResult> as, ArrayRef<OpFoldResult> bs,
-                                     ArrayRef<OpFoldResult> cs) {
-  std::optional<MatrixLoops> loops = matrixLoops(op, b, as, bs, cs);
-  if (!loops) return std::nullopt;
-  MatrixLoops& p = *loops;
-  mergeLoops(b, p.rows, false);
-  mergeLoops(b, p.columns, packed);
-  mergeLoops(b, p.inner, packed);
-  mergeLoops(b, p.batch, packed);
-  // The innermost row axis is M; the others are batches, of which two are possible.
-  if (p.columns.size() > 1 || p.inner.size() > 1 ||
-      p.batch.size() + std::max<size_t>(p.rows.size(), 1) - 1 > 2)
-    return std::nullopt;
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-  if (p.columns.empty()) p.columns.push_back({one, zero, one, one});
-  if (p.inner.empty()) p.inner.push_back({one, one, one, zero});
-  if (p.rows.empty()) p.rows.push_back({one, p.inner[0].extent, zero, p.columns[0].extent});
-  if (constantSize(p.columns[0].c) != 1 || constantSize(p.inner[0].a) != 1) return std::nullopt;
-  if (!packed && constantSize(p.columns[0].b) != 1 && constantSize(p.inner[0].b) != 1)
-    return std::nullopt;
-  return p;
-}
-
 double known(OpFoldResult size, double otherwise) {
   auto c = constantSize(size);
   return c ? static_cast<double>(*c) : otherwise;
@@ -98,8 +73,8 @@ constexpr int64_t kMostOfSmall = 65536;
 /// kernels/onednn: matrices as they lie in memory, also constants.
 void oneDnnCandidate(ContractOp op, const Processor& processor, std::vector<Candidate>& rows) {
   OpBuilder b(op);
-  auto p = problemOf(op, b, /*packed=*/false, denseStrides(b, op.getLhs()),
-                     denseStrides(b, op.getRhs()), denseStrides(b, op.getInit()));
+  auto p = matrixProduct(op, b, /*packed=*/false, denseStrides(b, op.getLhs()),
+                         denseStrides(b, op.getRhs()), denseStrides(b, op.getInit()));
   if (!p) return;
   double batches = known(extentOf(b, p->batch), 4);
   for (size_t i = 0; i + 1 < p->rows.size(); ++i)
@@ -146,8 +121,8 @@ void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>&
   // to the unpacked form, which reads it where it lies.
   bool packed = constantOf(op.getRhs()).has_value();
   auto problem = [&] {
-    return problemOf(op, b, packed, denseStrides(b, op.getLhs()), denseStrides(b, op.getRhs()),
-                     denseStrides(b, op.getInit()));
+    return matrixProduct(op, b, packed, denseStrides(b, op.getLhs()), denseStrides(b, op.getRhs()),
+                         denseStrides(b, op.getInit()));
   };
   auto p = problem();
   if (p && packed && !p->batch.empty()) packed = false, p = problem();
@@ -195,8 +170,8 @@ std::optional<OpFoldResult> workspace(KernelOp kernel, OpBuilder& b) {
   auto parameters = kernel.getChoiceAttr().getAs<DictionaryAttr>("parameters");
   if (formOf(kernel) != "unpacked") return std::nullopt;
   auto op = cast<ContractOp>(heavyOp(kernel));
-  auto p = problemOf(op, b, /*packed=*/false, denseStrides(b, op.getLhs()),
-                     denseStrides(b, op.getRhs()), denseStrides(b, op.getInit()));
+  auto p = matrixProduct(op, b, /*packed=*/false, denseStrides(b, op.getLhs()),
+                         denseStrides(b, op.getRhs()), denseStrides(b, op.getInit()));
   int64_t NR = parameters.getAs<IntegerAttr>("NV").getInt() *
                parameters.getAs<IntegerAttr>("bytes").getInt() / 4;
   // linear in K
@@ -212,7 +187,7 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   OpBuilder ob(kernel);
   Sizes rhsStrides = packed ? denseStrides(ob, op.getRhs()) : strides(op.getRhs());
   auto p =
-      problemOf(op, ob, packed, strides(op.getLhs()), rhsStrides, strides(kernel.getResult(0)));
+      matrixProduct(op, ob, packed, strides(op.getLhs()), rhsStrides, strides(kernel.getResult(0)));
   if (!p) return LoweredKernel();
   auto number = [&](StringRef name) { return parameters.getAs<IntegerAttr>(name).getInt(); };
   // The choice was made for operands that lie densely. Where one is a part of another tensor, fewer
@@ -224,41 +199,10 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   Value packedRhs; // a new constant, known to the program as one
   if (packed) {
     int64_t NR = number("NV") * number("bytes") / 4;
-    HostTensor rhs = *constantOf(op.getRhs());
-    // Rows and columns of the matrix from the loops of the rhs, whatever their order there.
-    SmallVector<int64_t> dense(rhs.dims.size(), 1), kStrides, kSizes, nStrides, nSizes;
-    for (size_t d = rhs.dims.size(); d-- > 1;)
-      dense[d - 1] = dense[d] * rhs.dims[d];
-    auto strideOf = [&](unsigned loop, SmallVector<int64_t>& s, SmallVector<int64_t>& n) {
-      for (auto [d, e] : llvm::enumerate(op.map(1).getResults()))
-        if (e == getAffineDimExpr(loop, op.getContext()))
-          s.push_back(dense[d]), n.push_back(rhs.dims[d]);
-    };
-    for (AffineExpr e : op.map(2).getResults())
-      if (unsigned l = cast<AffineDimExpr>(e).getPosition(); !op.map(0).isFunctionOfDim(l))
-        strideOf(l, nStrides, nSizes);
-    for (AffineExpr e : op.map(0).getResults())
-      if (unsigned l = cast<AffineDimExpr>(e).getPosition(); !op.map(2).isFunctionOfDim(l))
-        strideOf(l, kStrides, kSizes);
-    auto offsets = [](ArrayRef<int64_t> strides, ArrayRef<int64_t> sizes) {
-      std::vector<int64_t> r{0};
-      for (auto [s, n] : llvm::zip(strides, sizes)) {
-        std::vector<int64_t> next;
-        for (int64_t at : r)
-          for (int64_t i = 0; i < n; ++i)
-            next.push_back(at + i * s);
-        r = next;
-      }
-      return r;
-    };
-    std::vector<int64_t> ks = offsets(kStrides, kSizes), ns = offsets(nStrides, nSizes);
-    int64_t K = ks.size(), N = ns.size();
-    HostTensor out(rhs.elementType, {packedGemmFloats(K, N, static_cast<int>(NR))});
-    std::vector<float> row(K * N);
-    for (int64_t k = 0; k < K; ++k)
-      for (int64_t n = 0; n < N; ++n)
-        std::memcpy(&row[k * N + n], rhs.data.get() + (ks[k] + ns[n]) * 4, 4); // may be unaligned
-    packGemm(row.data(), K, N, N, 1, static_cast<int>(NR), out.as<float>());
+    HostTensor matrix = rhsMatrix(op, *constantOf(op.getRhs()));
+    const int64_t K = matrix.dims[0], N = matrix.dims[1];
+    HostTensor out(matrix.elementType, {packedGemmFloats(K, N, static_cast<int>(NR))});
+    packGemm(matrix.as<float>(), K, N, N, 1, static_cast<int>(NR), out.as<float>());
     // Stands in the function beside the original, which is left without use.
     auto made = ob.create<arith::ConstantOp>(op.getRhs().getLoc(), toAttribute(out, "packed"));
     packedRhs = made.getResult();

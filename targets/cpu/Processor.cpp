@@ -29,6 +29,7 @@ std::optional<Processor> findProcessor(llvm::StringRef name) {
   if (has("avx512bw") && has("avx512dq") && has("avx512vl") && has("avx512cd")) {
     p.vectorBytes = 64;
     p.gigaflops = 120;
+    p.dotsBytes = has("avx512vnni");
     level(4);
     for (const char* extra : {"avx512vnni", "avx512bf16"})
       if (has(extra)) {

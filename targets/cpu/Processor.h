@@ -13,6 +13,7 @@ struct Processor {
   std::string name;     // "x86-64-v3", "znver4"
   int vectorBytes = 16; // 64: AVX-512, 32: AVX2 with FMA, 16: what every x86-64 has
   bool fma = false;
+  bool dotsBytes = false; // sums of four products of 8-bit numbers: AVX-512 VNNI
   std::vector<std::string>
       flags; // for g++ and clang alike, also for processors that an older g++ does not know
   /// What code with these flags needs, by the names of runtime_min/rt/processor.h, where a level

@@ -75,6 +75,7 @@ public:
   }
   std::string levelName() const override { return machine.processor.name; }
   bool prefersChannelsLast() const override { return true; }
+  bool multipliesBytes() const override { return true; }
 
   std::vector<Candidate> candidates(KernelOp kernel) const override {
     return Families::candidates(kernel, machine);

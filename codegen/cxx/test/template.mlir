@@ -65,3 +65,33 @@ func.func private @fc2(%a: memref<?xf32> {ortc.name = "a"}, %w: memref<?xf32> {o
   }
   return
 }
+
+// Sums in i32: scaled, rounded and stored as bytes; vectors of other elements have as many lanes.
+// CHECK:      struct ScaleRoundRound {
+// CHECK-NEXT:   const int32_t* bias;
+// CHECK-NEXT:   const float* scale;
+// CHECK-NEXT:   template <class V> ORTC_INLINE auto operator()(V acc, int64_t /*m*/, int64_t n, int lanes) const {
+// CHECK-NEXT:     const auto scaled = convert<float>(add(acc, load_lanes<V>(bias + n, lanes)))
+// CHECK-NEXT:         * load_lanes<like<float, V>>(scale + n, lanes);
+// CHECK-NEXT:     return bits_as<like<int8_t, V>>(cast<uint8_t>(round_even(scaled)));
+// CHECK:        Gemm8Args<int8_t> args;
+// CHECK:        gemm8<4, 2, 32, 2, true>(args, ScaleRoundRound{bias, scale}, threads);
+func.func private @quantised(%a: memref<?xi8> {ortc.name = "a"}, %w: memref<?xi8> {ortc.name = "w"}, %bias: memref<?xi32> {ortc.name = "bias"},
+    %scale: memref<?xf32> {ortc.name = "scale"}, %y: memref<?xi8> {ortc.name = "y"}) attributes {ortc.kernel} {
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  ortc.call_template "gemm8" {MR = 4 : i64, NV = 2 : i64, Bytes = 32 : i64, Group = 2 : i64, Unsigned = "true"}
+      buffers(%a, %w, %y : memref<?xi8>, memref<?xi8>, memref<?xi8>) sizes(%c1, %c128 : index, index)
+      names ["a", "b", "c", "M", "N"] attributes {parameterOrder = ["MR", "NV", "Bytes", "Group", "Unsigned"], argsType = "Gemm8Args<int8_t>"} {
+  ^bb0(%acc: i32, %m: index, %n: index):
+    %b = memref.load %bias[%n] : memref<?xi32>
+    %s = arith.addi %acc, %b : i32
+    %f = arith.sitofp %s : i32 to f32
+    %g = memref.load %scale[%n] : memref<?xf32>
+    %t = arith.mulf %f, %g : f32
+    %r = math.roundeven %t : f32
+    %q = arith.fptoui %r : f32 to i8
+    ortc.yield %q : i8
+  }
+  return
+}

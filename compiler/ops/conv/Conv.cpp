@@ -32,6 +32,11 @@ LogicalResult ConvOp::verify() {
                          << " in each of " << g << " groups";
   if (!ShapedType::isDynamic(oc) && oc % g)
     return emitOpError("out channels are not divisible by group");
+  if (Value p = getPadding()) {
+    auto type = cast<RankedTensorType>(p.getType());
+    if (type.getRank() || type.getElementType() != x.getElementType())
+      return emitOpError("padding is not one element of the input's type");
+  }
   for (int64_t i = 0; i < n; ++i) {
     int64_t in = x.getDimSize(spatialDim(i)), k = w.getDimSize(i + 2),
             out = y.getDimSize(spatialDim(i));
@@ -45,8 +50,8 @@ LogicalResult ConvOp::verify() {
 }
 
 // As a matrix product: out channels of a group times (channel, tap), by taps times output
-// positions. The right matrix is never stored: its rows are written where they are used, zeros for
-// padding included.
+// positions. The right matrix is never stored: its rows are written where they are used, padding
+// included.
 LogicalResult ConvOp::evaluate(ArrayRef<HostTensor> operands,
                                SmallVectorImpl<HostTensor>& results) {
   const HostTensor &x = operands[0], &w = operands[1];
@@ -79,8 +84,8 @@ LogicalResult ConvOp::evaluate(ArrayRef<HostTensor> operands,
     return success();
   }
 
-  auto run = [&](auto zero, const auto* px, const auto* pw) {
-    using T = decltype(zero);
+  auto run = [&](auto padding, const auto* px, const auto* pw) {
+    using T = decltype(padding);
     constexpr int64_t width = ColumnBlock<T>::blockColumns;
     int64_t blocks = (positions + width - 1) / width;
     std::vector<LeftPanels<T>> left(groups, LeftPanels<T>(perGroup, depth));
@@ -119,12 +124,12 @@ LogicalResult ConvOp::evaluate(ArrayRef<HostTensor> operands,
             int64_t i0 = r.at0 + d0, i1 = r.at1 + d1, i2 = r.at2 + d2;
             T* to = row + r.column;
             if (i0 < 0 || i0 >= in[0] || i1 < 0 || i1 >= in[1]) {
-              std::fill_n(to, r.count, T(0));
+              std::fill_n(to, r.count, padding);
               continue;
             }
             const auto* from = channel + i0 * sx[0] + i1 * sx[1];
             for (int64_t i = 0; i < r.count; ++i, i2 += stride[2])
-              to[i] = i2 >= 0 && i2 < in[2] ? static_cast<T>(from[i2 * sx[2]]) : T(0);
+              to[i] = i2 >= 0 && i2 < in[2] ? static_cast<T>(from[i2 * sx[2]]) : padding;
           }
         };
         int64_t step = isChannelsLast() ? ys[n] : 1;
@@ -141,24 +146,27 @@ LogicalResult ConvOp::evaluate(ArrayRef<HostTensor> operands,
       }
     });
   };
+  const bool pads = operands.size() > 3;
   if (cell.isFloat()) {
+    const double padding = pads ? operands[3].getDouble(0) : 0;
     if (x.elementType.isF32() && w.elementType.isF32())
-      run(0.0, x.as<float>(), w.as<float>());
+      run(padding, x.as<float>(), w.as<float>());
     else {
       std::vector<double> wx(x.size()), ww(w.size());
       toDoubles(x, wx.data());
       toDoubles(w, ww.data());
-      run(0.0, wx.data(), ww.data());
+      run(padding, wx.data(), ww.data());
     }
   } else {
+    const int64_t padding = pads ? operands[3].getInt(0, getInputUnsigned()) : 0;
     std::vector<uint64_t> wx(x.size()), ww(w.size());
     toIntegers(x, getInputUnsigned(), wx.data());
     toIntegers(w, getWeightsUnsigned(), ww.data());
     if (exactInDoubles(x, w, depth))
-      run(0.0, reinterpret_cast<const int64_t*>(wx.data()),
+      run(static_cast<double>(padding), reinterpret_cast<const int64_t*>(wx.data()),
           reinterpret_cast<const int64_t*>(ww.data()));
     else
-      run(uint64_t(0), wx.data(), ww.data());
+      run(static_cast<uint64_t>(padding), wx.data(), ww.data());
   }
   results.push_back(std::move(y));
   return success();
@@ -203,6 +211,7 @@ Value ConvOp::elementAt(ElementEmitter& e, unsigned, ValueRange indices) {
     }
     auto readInput = [&] { return widen(e, e.read(getInput(), at), result, getInputUnsigned()); };
     Value x = !inside ? readInput() : e.guarded(inside, readInput, [&]() -> Value {
+      if (Value p = getPadding()) return widen(e, e.read(p, {}), result, getInputUnsigned());
       return b.create<arith::ConstantOp>(e.loc, b.getZeroAttr(acc));
     });
     return std::pair(x, widen(e, e.read(getWeights(), wat), result, getWeightsUnsigned()));

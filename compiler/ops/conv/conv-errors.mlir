@@ -67,3 +67,13 @@ func.func @conv_c4(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) {
        : tensor<1x3x8xf32>, tensor<4x3x3xf32> -> tensor<1x4x7xf32>
   return
 }
+
+// -----
+
+func.func @conv_c5(%x: tensor<1x3x8xi8>, %w: tensor<4x3x3xi8>, %p: tensor<i32>) {
+  %e = tensor.empty() : tensor<1x4x8xi32>
+  // expected-error @+1 {{'ortc.conv' op padding is not one element of the input's type}}
+  %y = ortc.conv(%x, %w) into %e padding %p {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 1, 1>}
+       : tensor<1x3x8xi8>, tensor<4x3x3xi8>, tensor<i32> -> tensor<1x4x8xi32>
+  return
+}

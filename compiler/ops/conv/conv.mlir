@@ -48,3 +48,18 @@ func.func @constants() -> tensor<1x1x3xf32> {
        : tensor<1x1x3xf32>, tensor<1x1x3xf32> -> tensor<1x1x3xf32>
   return %y : tensor<1x1x3xf32>
 }
+
+// Padding that is not 0, unsigned as the input.
+// CHECK-LABEL: @conv_c5
+// CHECK: ortc.conv(%{{.*}}, %{{.*}}) into %{{.*}} padding %{{.*}} : tensor<1x1x3xi8>, tensor<1x1x3xi8>, tensor<i8> -> tensor<1x1x3xi32>
+// FOLD-LABEL: @conv_c5
+// FOLD: arith.constant dense<{{\[\[}}[203, 6, 205]]]> : tensor<1x1x3xi32>
+func.func @conv_c5() -> tensor<1x1x3xi32> {
+  %x = arith.constant dense<[[[1, 2, 3]]]> : tensor<1x1x3xi8>
+  %w = arith.constant dense<1> : tensor<1x1x3xi8>
+  %p = arith.constant dense<200> : tensor<i8>
+  %e = tensor.empty() : tensor<1x1x3xi32>
+  %y = ortc.conv(%x, %w) into %e padding %p {strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 1, 1>,
+       inputUnsigned = true} : tensor<1x1x3xi8>, tensor<1x1x3xi8>, tensor<i8> -> tensor<1x1x3xi32>
+  return %y : tensor<1x1x3xi32>
+}

@@ -66,6 +66,62 @@ std::optional<MatrixLoops> matrixLoops(ContractOp op, OpBuilder& b, ArrayRef<OpF
   return p;
 }
 
+std::optional<MatrixLoops> matrixProduct(ContractOp op, OpBuilder& b, bool packed,
+                                         ArrayRef<OpFoldResult> as, ArrayRef<OpFoldResult> bs,
+                                         ArrayRef<OpFoldResult> cs) {
+  std::optional<MatrixLoops> loops = matrixLoops(op, b, as, bs, cs);
+  if (!loops) return std::nullopt;
+  MatrixLoops& p = *loops;
+  mergeLoops(b, p.rows, false);
+  mergeLoops(b, p.columns, packed);
+  mergeLoops(b, p.inner, packed);
+  mergeLoops(b, p.batch, packed);
+  // The innermost row axis is M; the others are batches, of which two are possible.
+  if (p.columns.size() > 1 || p.inner.size() > 1 ||
+      p.batch.size() + std::max<size_t>(p.rows.size(), 1) - 1 > 2)
+    return std::nullopt;
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  if (p.columns.empty()) p.columns.push_back({one, zero, one, one});
+  if (p.inner.empty()) p.inner.push_back({one, one, one, zero});
+  if (p.rows.empty()) p.rows.push_back({one, p.inner[0].extent, zero, p.columns[0].extent});
+  if (constantSize(p.columns[0].c) != 1 || constantSize(p.inner[0].a) != 1) return std::nullopt;
+  if (!packed && constantSize(p.columns[0].b) != 1 && constantSize(p.inner[0].b) != 1)
+    return std::nullopt;
+  return p;
+}
+
+HostTensor rhsMatrix(ContractOp op, const HostTensor& rhs) {
+  SmallVector<int64_t> dense(rhs.dims.size(), 1);
+  for (size_t d = rhs.dims.size(); d-- > 1;)
+    dense[d - 1] = dense[d] * rhs.dims[d];
+  // Places in the rhs of all rows, and of all columns: those of the loops that `map` has and `no`
+  // has not, whatever their order in the rhs.
+  auto placesOf = [&](AffineMap map, AffineMap no) {
+    std::vector<int64_t> places{0};
+    for (AffineExpr e : map.getResults()) {
+      if (no.isFunctionOfDim(cast<AffineDimExpr>(e).getPosition())) continue;
+      for (auto [d, r] : llvm::enumerate(op.map(1).getResults())) {
+        if (r != e) continue;
+        std::vector<int64_t> next;
+        for (int64_t at : places)
+          for (int64_t i = 0; i < rhs.dims[d]; ++i)
+            next.push_back(at + i * dense[d]);
+        places = std::move(next);
+      }
+    }
+    return places;
+  };
+  std::vector<int64_t> ks = placesOf(op.map(0), op.map(2)), ns = placesOf(op.map(2), op.map(0));
+  HostTensor matrix(rhs.elementType,
+                    {static_cast<int64_t>(ks.size()), static_cast<int64_t>(ns.size())});
+  const int64_t bytes = storageBytes(rhs.elementType);
+  char* to = matrix.data.get();
+  for (int64_t k : ks)
+    for (int64_t n : ns)
+      std::memcpy(to, rhs.data.get() + (k + n) * bytes, bytes), to += bytes; // may be unaligned
+  return matrix;
+}
+
 Sizes denseStrides(OpBuilder& b, Value v) {
   Sizes sizes = getSizes(b, v), strides(sizes.size(), b.getIndexAttr(1));
   for (size_t d = sizes.size(); d-- > 1;)

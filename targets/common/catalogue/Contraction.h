@@ -29,6 +29,17 @@ std::optional<MatrixLoops> matrixLoops(ContractOp op, mlir::OpBuilder& b,
 /// Runs neighbouring loops as one where every operand is dense across them. `ignoreRhs`: it will be
 /// packed.
 void mergeLoops(mlir::OpBuilder& b, std::vector<MatrixLoop>& loops, bool ignoreRhs);
+/// The loops as one product of matrices, done for a batch of at most two loops: one loop of
+/// columns, one inner loop; the last loop of rows is M, the others belong to the batch. Columns of
+/// the result and the inner dim of the lhs lie side by side. `packed`: the rhs is a constant that
+/// will be rearranged, so that its strides do not matter; otherwise its columns or rows lie side by
+/// side.
+std::optional<MatrixLoops> matrixProduct(ContractOp op, mlir::OpBuilder& b, bool packed,
+                                         llvm::ArrayRef<mlir::OpFoldResult> lhs,
+                                         llvm::ArrayRef<mlir::OpFoldResult> rhs,
+                                         llvm::ArrayRef<mlir::OpFoldResult> result);
+/// A constant rhs without batch loops as the matrix [K, N] of that product.
+HostTensor rhsMatrix(ContractOp op, const HostTensor& rhs);
 /// How often they run, all together.
 mlir::OpFoldResult extentOf(mlir::OpBuilder& b, llvm::ArrayRef<MatrixLoop> loops);
 

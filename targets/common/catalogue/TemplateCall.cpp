@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/common/catalogue/TemplateCall.h"
+#include "compiler/passes/FormKernels.h"
 
 using namespace mlir;
 
 namespace ortc::catalogue {
 
-Operation* heavyOp(KernelOp kernel) {
+/// The only contraction or convolution of a kernel without other sums; null otherwise.
+static Operation* onlyHeavyOp(KernelOp kernel) {
   Operation* heavy = nullptr;
   for (Operation& op : kernel.block().without_terminator()) {
     if (isa<ContractOp, ConvOp>(op)) {
@@ -17,34 +19,58 @@ Operation* heavyOp(KernelOp kernel) {
       return nullptr;
     }
   }
-  if (!heavy || kernel.yielded().size() != 1) return nullptr;
-  auto isF32 = [](Value v) { return getElementTypeOrSelf(v.getType()).isF32(); };
+  return kernel.yielded().size() == 1 ? heavy : nullptr;
+}
+
+/// Operands run along n densely, or not at all.
+static bool readsAlongColumns(linalg::GenericOp g) {
+  bool plain = true;
+  for (OpOperand& operand : g->getOpOperands()) {
+    AffineMap map = g.getMatchingIndexingMap(&operand);
+    if (!map.isProjectedPermutation(true)) plain = false;
+    // the last loop may only be the last dim, but for dims of size 1
+    for (auto [d, e] : llvm::enumerate(map.getResults()))
+      if (e == getAffineDimExpr(g.getNumLoops() - 1, g.getContext()))
+        for (AffineExpr after : map.getResults().drop_front(d + 1))
+          plain &= isa<AffineConstantExpr>(after);
+  }
+  return plain;
+}
+
+/// Are all other ops of the kernel an epilogue of sums in `element`, on tensors of types that
+/// `fits` takes?
+static bool isEpilogue(KernelOp kernel, Operation* heavy, Type element,
+                       llvm::function_ref<bool(Type)> fits) {
   for (Operation& op : kernel.block().without_terminator()) {
     for (Value v : op.getOperands())
-      if (isa<TensorType>(v.getType()) && !isF32(v)) return nullptr;
-    if (auto g = dyn_cast<linalg::GenericOp>(op)) {
-      bool plain = true;
-      // The printer's vectors: f32 arithmetic, no memory but operands, no branches.
-      g.getRegion().walk([&](Operation* inner) {
-        if (isa<tensor::ExtractOp, scf::IfOp, scf::ForOp, scf::WhileOp, linalg::IndexOp>(inner))
-          plain = false;
-        for (Type t : inner->getResultTypes())
-          if (!t.isF32() && !t.isInteger(1)) plain = false;
-      });
-      // Operands run along n densely, or not at all.
-      for (OpOperand& operand : g->getOpOperands()) {
-        AffineMap map = g.getMatchingIndexingMap(&operand);
-        if (!map.isProjectedPermutation(true)) plain = false;
-        // the last loop may only be the last dim, but for dims of size 1
-        for (auto [d, e] : llvm::enumerate(map.getResults()))
-          if (e == getAffineDimExpr(g.getNumLoops() - 1, g.getContext()))
-            for (AffineExpr after : map.getResults().drop_front(d + 1))
-              plain &= isa<AffineConstantExpr>(after);
-      }
-      if (!plain) return nullptr;
-    }
+      if (isa<TensorType>(v.getType()) && !fits(getElementTypeOrSelf(v.getType()))) return false;
+    auto g = dyn_cast<linalg::GenericOp>(op);
+    if (!g) continue;
+    bool plain = readsAlongColumns(g);
+    g.getRegion().walk([&](Operation* inner) {
+      plain &= isa<linalg::YieldOp>(inner) || fitsEpilogue(inner, element);
+    });
+    if (!plain) return false;
   }
-  return heavy;
+  return true;
+}
+
+Operation* heavyOp(KernelOp kernel) {
+  Operation* heavy = onlyHeavyOp(kernel);
+  auto isF32 = [](Type t) { return t.isF32(); };
+  return heavy && isEpilogue(kernel, heavy, Float32Type::get(kernel.getContext()), isF32) ? heavy
+                                                                                          : nullptr;
+}
+
+Operation* heavyByteOp(KernelOp kernel) {
+  Operation* heavy = onlyHeavyOp(kernel);
+  if (!heavy || !getElementTypeOrSelf(heavy->getResult(0).getType()).isInteger(32) ||
+      !getElementTypeOrSelf(heavy->getOperand(0).getType()).isInteger(8) ||
+      !getElementTypeOrSelf(heavy->getOperand(1).getType()).isInteger(8))
+    return nullptr;
+  auto fits = [](Type t) { return t.isF32() || t.isInteger(32) || t.isInteger(8); };
+  return isEpilogue(kernel, heavy, IntegerType::get(kernel.getContext(), 32), fits) ? heavy
+                                                                                    : nullptr;
 }
 
 std::optional<HostTensor> constantOf(Value v) {
@@ -98,9 +124,9 @@ void TemplateCall::finish(KernelOp kernel, Value heavy, unsigned rows) {
   Value root = kernel.yielded()[0];
   if (root == heavy) return; // no epilogue
   OpBuilder::InsertionGuard guard(b);
-  Block* block =
-      b.createBlock(&call.getEpilogue(), {}, {b.getF32Type(), b.getIndexType(), b.getIndexType()},
-                    {loc, loc, loc});
+  Block* block = b.createBlock(
+      &call.getEpilogue(), {},
+      {getElementTypeOrSelf(heavy.getType()), b.getIndexType(), b.getIndexType()}, {loc, loc, loc});
   LoopEmitter& e = writer.emitter;
   Sizes all = getSizes(b, heavy);
   auto split = [&](Value whole, unsigned from, unsigned to, SmallVector<Value>& indices) {

@@ -9,6 +9,9 @@ namespace ortc::catalogue {
 /// The only contraction or convolution of a kernel whose other ops are elementwise on its result,
 /// all in f32; null otherwise.
 mlir::Operation* heavyOp(KernelOp kernel);
+/// The same of a product of 8-bit numbers that is summed in i32; the other ops may be in i32, f32
+/// and 8 bits, and the kernel may give any of these.
+mlir::Operation* heavyByteOp(KernelOp kernel);
 /// Is the value a constant (a weight)?
 std::optional<HostTensor> constantOf(mlir::Value v);
 

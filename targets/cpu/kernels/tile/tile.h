@@ -17,9 +17,9 @@
 
 ORTC_RT_ISA_BEGIN
 
-// For epilogues: the first `lanes` floats at p. Where the edge is far `lanes` is a constant, and
+// For epilogues: the first `lanes` elements at p. Where the edge is far `lanes` is a constant, and
 // this is a plain load.
-template <class V> ORTC_INLINE V load_lanes(const float* p, int lanes) {
+template <class V> ORTC_INLINE V load_lanes(const elem_of<V>* p, int lanes) {
   return lanes == lanes_of<V> ? load<V>(p) : load_n<V>(p, lanes);
 }
 
