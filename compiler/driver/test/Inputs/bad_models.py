@@ -474,12 +474,6 @@ def concat_of_sequences(f):
 
 
 @bad("error:")
-def optional_input(f):
-    o = helper.make_value_info("o", helper.make_optional_type_proto(helper.make_tensor_type_proto(F, [2])))
-    return model([node("Identity", ["o"])], [o])
-
-
-@bad("error:")
 def map_input(f):
     m = helper.make_value_info("m", helper.make_map_type_proto(I64, helper.make_tensor_type_proto(F, [])))
     return model([node("Neg", ["m"])], [m])
@@ -604,7 +598,22 @@ def scale_that_is_a_list(f):
 
 @bad("'scales' is f32[4,2]; expected size 3 on axis 0")
 def scales_of_another_table(f):
-    return microsoft(inputs("GatherBlockQuantized", (3, 64), (1,), (4, 2), types={0: TensorProto.INT8, 1: I64}, block_size=32, bits=8))
+    return microsoft(inputs("GatherBlockQuantized", (3, 64), (1,), (4, 2), types={0: TensorProto.UINT8, 1: I64}, block_size=32, bits=8))
+
+
+@bad("attribute 'sharp' is not one of Gelu (opset 1)")
+def attribute_that_nobody_knows(f):
+    return microsoft(inputs("Gelu", (2,), sharp=1))
+
+
+@bad("inputs 0 ('A') and 2 ('scales') are f32 and f16, and must be of one type")
+def scales_of_another_type(f):
+    return microsoft(inputs("MatMulNBits", (1, 32), (4, 1, 16), (4, 1), types={1: TensorProto.UINT8, 2: TensorProto.FLOAT16}, K=32, N=4, block_size=32, bits=4))
+
+
+@bad("the divisor is a constant, and element 1 of it is 0")
+def division_by_a_constant_zero(f):
+    return model([node("Div", ["x", "w"])], [value("x", (2,), I64)], initializers=[tensor("w", np.array([1, 0]))])
 
 
 # ---- subgraphs and functions ----
