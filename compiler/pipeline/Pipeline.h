@@ -27,11 +27,9 @@ std::vector<std::string> stageNames();
 
 /// Import and simplification only: tensor IR, as the target `reference` evaluates it.
 /// `keepQuantised`: constants of 8 bits are not made floats yet.
-mlir::OwningOpRef<mlir::ModuleOp> buildTensorIr(const onnx::OnnxFile& file,
-                                                mlir::MLIRContext& context,
-                                                const PipelineOptions& options,
-                                                Diagnostics& diagnostics,
-                                                bool keepQuantised = false);
+mlir::OwningOpRef<mlir::ModuleOp>
+buildTensorIr(const onnx::OnnxFile& file, mlir::MLIRContext& context,
+              const PipelineOptions& options, Diagnostics& diagnostics, bool keepQuantised = false);
 /// Everything up to the program. None on error, with errors reported.
 std::optional<PipelineResult> runPipeline(const onnx::OnnxFile& file, mlir::MLIRContext& context,
                                           const TargetInfo& target, const PipelineOptions& options,

@@ -67,8 +67,8 @@ public:
   /// Convolutions run on batch, spatial dims, channels; layouts are changed before kernels are
   /// formed.
   virtual bool prefersChannelsLast() const { return false; }
-  /// Products of 8-bit numbers are at least as fast as those of f32: products of dequantised numbers
-  /// become such.
+  /// Products of 8-bit numbers are at least as fast as those of f32: products of dequantised
+  /// numbers become such.
   virtual bool multipliesBytes() const { return false; }
   /// Strings, lists, maps: steps of a host program in C++. Elsewhere such models are refused.
   virtual bool hasHostSteps() const { return false; }
