@@ -11,7 +11,7 @@ namespace ortc::codegen {
 bool mentions(StringRef text, StringRef word) {
   auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   for (size_t at = text.find(word); at != StringRef::npos; at = text.find(word, at + 1))
-    if (!(at > 0 && isWord(text[at - 1])) &&
+    if (!(at > 0 && (isWord(text[at - 1]) || text[at - 1] == '.')) && // a field is another word
         !(at + word.size() < text.size() && isWord(text[at + word.size()])))
       return true;
   return false;

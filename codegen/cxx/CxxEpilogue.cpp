@@ -302,7 +302,10 @@ LogicalResult CxxPrinter::printCallTemplate(CallTemplateOp op) {
     bool sharesFile = options.linkage == "static";
     if (!sharesFile) os << "namespace {\n";
     os << "struct " << name << " {\n";
-    if (epilogue.opCount > kHeavy) os << "  static constexpr bool heavy = true;\n";
+    // Kernels whose sums are integers always finish a tile in memory: they do not ask.
+    const bool asks = op.getEpilogue().empty() ||
+                      isa<FloatType>(op.getEpilogue().front().getArgument(0).getType());
+    if (asks && epilogue.opCount > kHeavy) os << "  static constexpr bool heavy = true;\n";
     for (auto& [declaration, init] : epilogue.fields)
       os << "  " << declaration << ";\n";
     auto parameter = [&](StringRef type, StringRef n) {
