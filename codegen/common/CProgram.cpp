@@ -82,19 +82,9 @@ LogicalResult CProgramPrinter::printComputedBytes(llvm::raw_ostream& os) {
   names.reserve("output");
   w.indent = 1;
   bindDims();
-  analyze(program.getBody());
-  for (Operation& o : program.getBody().front().without_terminator()) {
-    auto output = dyn_cast<OutputDimsOp>(o);
-    if (!output) {
-      if (::mlir::failed(printOp(&o))) hasFailed = true;
-      continue;
-    }
-    Expr bytes = integer(output.getElementBytes());
-    for (Value v : output.getSizes())
-      bytes = product(bytes, expr(v));
-    w.line("if (output == " + std::to_string(output.getNumber()) + ") return uint64_t(" +
-           bytes.text + ");");
-  }
+  outputBounds(program, [&](int64_t output, const Expr& bytes) {
+    w.line("if (output == " + std::to_string(output) + ") return uint64_t(" + bytes.text + ");");
+  });
   w.line("return 0;");
   std::string body = dynamic_cast<llvm::raw_string_ostream&>(w.stream()).str();
   std::string dims = dimDeclarations(body);

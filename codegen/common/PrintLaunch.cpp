@@ -126,6 +126,22 @@ static int64_t dtypeBytes(int64_t dtype) {
   }
 }
 
+void Printer::outputBounds(func::FuncOp bounds,
+                           llvm::function_ref<void(int64_t, const Expr&)> each) {
+  analyze(bounds.getBody());
+  for (Operation& o : bounds.getBody().front().without_terminator()) {
+    auto output = dyn_cast<OutputDimsOp>(o);
+    if (!output) {
+      if (::mlir::failed(printOp(&o))) hasFailed = true;
+      continue;
+    }
+    Expr bytes = integer(output.getElementBytes());
+    for (Value v : output.getSizes())
+      bytes = product(bytes, expr(v));
+    each(output.getNumber(), bytes);
+  }
+}
+
 LogicalResult Printer::bufferBytes(func::FuncOp program,
                                    llvm::function_ref<Expr(StringRef)> dimText, Expr& arena,
                                    SmallVectorImpl<Expr>& inputs, SmallVectorImpl<Expr>& outputs) {
@@ -141,20 +157,8 @@ LogicalResult Printer::bufferBytes(func::FuncOp program,
     arena = expr(op.getBytes());
   });
   std::map<int64_t, Expr> computed; // outputs
-  if (auto bounds = module.lookupSymbol<func::FuncOp>("output_bounds")) {
-    analyze(bounds.getBody());
-    for (Operation& o : bounds.getBody().front().without_terminator()) {
-      auto output = dyn_cast<OutputDimsOp>(o);
-      if (!output) {
-        if (::mlir::failed(printOp(&o))) hasFailed = true;
-        continue;
-      }
-      Expr bytes = integer(output.getElementBytes());
-      for (Value v : output.getSizes())
-        bytes = product(bytes, expr(v));
-      computed[output.getNumber()] = bytes;
-    }
-  }
+  if (auto bounds = module.lookupSymbol<func::FuncOp>("output_bounds"))
+    outputBounds(bounds, [&](int64_t output, const Expr& bytes) { computed[output] = bytes; });
   // Of an input or output whose sizes are constants and dims.
   auto bytesOf = [&](DictionaryAttr io) -> std::optional<Expr> {
     auto dtype = io.getAs<IntegerAttr>("dtype");

@@ -97,6 +97,10 @@ protected:
   llvm::SmallVector<Expr> launchGrid(mlir::Operation* launch, mlir::func::FuncOp kernel);
   /// The same where its index arguments are spelled like this.
   llvm::SmallVector<Expr> gridOf(mlir::func::FuncOp kernel, llvm::ArrayRef<Expr> scalars);
+  /// Writes the definitions of @output_bounds, and calls `each` with the bytes of each of its
+  /// outputs.
+  void outputBounds(mlir::func::FuncOp bounds,
+                    llvm::function_ref<void(int64_t output, const Expr& bytes)> each);
   /// Bytes of the arena, of each input and of each output, from the dims alone; writes definitions
   /// of what they share. Sizes that depend on data are taken at their bound. `dimText` spells a
   /// named dim. Failure comes with a diagnostic.
