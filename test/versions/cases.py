@@ -603,3 +603,30 @@ for v in (7, 22):  # shares 1/2, 1/4, 0, 1/4
                                        helper.make_node("Reshape", ["n", "flat"], ["y"])],
             {"p": np.array([[0, -math.log(2), -50, -math.log(2)]], F), "flat": np.array([-1], I)}, 0.05)
     case("Multinomial", v, [np.array([[0, 90, 0], [90, 0, 0]], F)], [np.array([[1, 1], [0, 0]], I)], dtype=TensorProto.INT64, sample_size=2)
+
+# ---- many boxes, equal scores among them: the lower place comes first ----
+def suppressed(boxes, scores, most, overlap, least):
+    def side(box, axis):
+        return min(box[axis], box[axis + 2]), max(box[axis], box[axis + 2])
+
+    def common(p, q):
+        lengths = [min(side(p, a)[1], side(q, a)[1]) - max(side(p, a)[0], side(q, a)[0]) for a in (0, 1)]
+        return max(lengths[0], F(0)) * max(lengths[1], F(0))
+
+    rows = []
+    for b, c in np.ndindex(*scores.shape[:2]):
+        taken = []
+        for i in sorted((i for i in range(scores.shape[2]) if scores[b, c, i] > least), key=lambda i: (-scores[b, c, i], i)):
+            inside = [common(boxes[b, i], boxes[b, j]) for j in taken]
+            area = [common(boxes[b, k], boxes[b, k]) for k in [i] + taken]
+            if len(taken) < most and all(s <= 0 or s / (area[0] + a - s) <= overlap for s, a in zip(inside, area[1:])):
+                taken.append(i)
+        rows += [[b, c, i] for i in taken]
+    return np.array(rows, I)
+
+
+generator = np.random.default_rng(7)
+boxes = generator.integers(0, 40, (2, 150, 4)).astype(F)
+scores = (generator.integers(0, 12, (2, 3, 150)) / F(16)).astype(F)
+case("NonMaxSuppression", [10, 11], [boxes, scores, Constant(np.array([20], I)), Constant(np.array([0.375], F)), Constant(np.array([0.25], F))],
+     [suppressed(boxes, scores, 20, F(0.375), F(0.25))])
