@@ -7,7 +7,7 @@ that sums and products of them are exact in any order: `err` stays 0, outputs mu
 is not continuous (comparisons, casts to integers, ArgMax) may be applied. After exp, division and the like `err` grows
 by the rules of error analysis, and the output's tolerance is what came of it.
 
-What can be put into a graph is in operators.py: one function per operator.
+What can be put into a graph is in operations/: one function per operator.
 """
 import functools
 import json
