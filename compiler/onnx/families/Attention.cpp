@@ -2,7 +2,7 @@
 // Attention: two products with a softmax between them. Heads of the query that share a head of the
 // key are one more loop of the products, so that nothing is repeated in memory; masks are
 // conditions on indices, so that they need none.
-#include "compiler/onnx/families/Common.h"
+#include "compiler/onnx/families/Attention.h"
 
 using namespace mlir;
 
@@ -17,6 +17,16 @@ static Tensor split(NodeBuilder& n, Tensor t, StringRef attribute) {
   if (heads < 1 || (s[2].constant() && *s[2].constant() % heads))
     n.error("'{}' is {}, which does not divide {}", attribute.str(), heads, *s[2].constant());
   return n.transpose(n.reshape(t, {s[0], s[1], n.size(heads), s[2] / n.size(heads)}), {0, 2, 1, 3});
+}
+
+Size sharedHeads(NodeBuilder& n, const std::vector<Size>& query, const std::vector<Size>& key) {
+  Size heads = query[1], groups = key[1];
+  if (!heads.constant() || !groups.constant() || !query[3].constant())
+    n.error("the numbers of heads and their size must be known while compiling");
+  if (*groups.constant() < 1 || *heads.constant() % *groups.constant())
+    n.error("{} heads of the query cannot share {} of the key", *heads.constant(),
+            *groups.constant());
+  return heads / groups;
 }
 
 ORTC_ONNX_OP("Attention", since(23, 24, 25)) {
@@ -35,12 +45,7 @@ ORTC_ONNX_OP("Attention", since(23, 24, 25)) {
   n.output(2, v);
   std::vector<Size> qs = n.sizes(q), ks = n.sizes(k), vs = n.sizes(v);
   Size B = qs[0], heads = qs[1], S = qs[2], D = qs[3], groups = ks[1], T = ks[2];
-  if (!heads.constant() || !groups.constant() || !D.constant())
-    n.error("the numbers of heads and their size must be known while compiling");
-  if (*groups.constant() < 1 || *heads.constant() % *groups.constant())
-    n.error("{} heads of the query cannot share {} of the key", *heads.constant(),
-            *groups.constant());
-  Size shared = heads / groups;
+  Size shared = sharedHeads(n, qs, ks);
   double scale = n.floatAttr("scale", 1 / std::sqrt(static_cast<double>(*D.constant()))),
          softcap = n.floatAttr("softcap", 0.0);
   int64_t left = n.intAttr("left_window_size", -1), right = n.intAttr("right_window_size", -1),

@@ -12,6 +12,10 @@ Tensor rotated(NodeBuilder& n, Tensor x, Tensor cosines, Tensor sines, int64_t h
                bool interleaved, double scale,
                llvm::function_ref<mlir::SmallVector<Scalar>(Scalar b, Scalar s, Scalar k)> row);
 
+/// The heads of keys, [B, groups, T, D], are shared by those of queries, [B, heads, S, D], evenly:
+/// by how many each. All three numbers must be known.
+Size sharedHeads(NodeBuilder& n, const std::vector<Size>& query, const std::vector<Size>& key);
+
 /// [B, S, H * D] as [B, H, S, D].
 Tensor perHead(NodeBuilder& n, Tensor t, int64_t heads);
 

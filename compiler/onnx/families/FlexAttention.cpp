@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention whose scores and weights the model may change by graphs of its own.
-#include "compiler/onnx/families/Common.h"
+#include "compiler/onnx/families/Attention.h"
 #include <cmath>
 
 using namespace mlir;
@@ -15,11 +15,7 @@ ORTC_ONNX_OP_IN("ai.onnx.preview", "FlexAttention", since(1)) {
             n.typeText(v));
   std::vector<Size> qs = n.sizes(q), ks = n.sizes(k), vs = n.sizes(v);
   Size B = qs[0], heads = qs[1], S = qs[2], D = qs[3], groups = ks[1], T = ks[2];
-  if (!heads.constant() || !groups.constant() || !D.constant())
-    n.error("the numbers of heads and their size must be known while compiling");
-  if (*groups.constant() < 1 || *heads.constant() % *groups.constant())
-    n.error("{} heads of the query cannot share {} of the key", *heads.constant(),
-            *groups.constant());
+  Size shared = sharedHeads(n, qs, ks);
   DType type = q.dtype == DType::F64 ? DType::F64 : DType::F32;
   if (int64_t p = n.intAttr("softmax_precision", 0)) {
     auto t = dtypeFromOnnx(p);
@@ -28,7 +24,6 @@ ORTC_ONNX_OP_IN("ai.onnx.preview", "FlexAttention", since(1)) {
     type = *t;
   }
   double scale = n.floatAttr("scale", 1 / std::sqrt(static_cast<double>(*D.constant())));
-  Size shared = heads / groups;
   Tensor split = n.reshape(n.castTo(q, type), {B, groups, shared, S, D});
   Tensor x = n.contract(split, n.castTo(k, type), "bhgsd,bhtd->bhgst");
   x = n.map(n.reshape(x, {B, heads, S, T}), [&](Scalar w) { return w * scale; });

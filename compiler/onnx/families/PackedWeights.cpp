@@ -153,15 +153,21 @@ static void weightProduct(NodeBuilder& n, Tensor a, Tensor w, Tensor bias) {
   n.output(0, n.castTo(y, a.dtype));
 }
 
+/// Elements of a row of the weights that share a scale.
+static int64_t blockOf(NodeBuilder& n, Tensor weights, int64_t usual) {
+  int64_t block = n.intAttr("block_size", usual);
+  if (block < 1) n.error("'block_size' is {}", block);
+  if (weights.rank() != 2) n.error("'B' is {}; expected rank 2", n.typeText(weights));
+  return block;
+}
+
 // Weights of 4-bit floats, the first of two in the lower bits, with an 8-bit scale for each block.
 ORTC_ONNX_OP_IN("com.microsoft", "MatMulBlockQuantizedFp4Weight", since(1)) {
   Tensor a = n.input(0, "A", floating), b = n.input(1, "B", oneOf({DType::U8})),
          scales = n.input(2, "weight_scale", oneOf({DType::U8})),
          scale = n.input(3, "weight_scale_2", oneOf({DType::F32})),
          bias = n.optionalInput(5, "bias", oneOf({a.dtype}));
-  int64_t block = n.intAttr("block_size", 16);
-  if (block < 1) n.error("'block_size' is {}", block);
-  if (b.rank() != 2) n.error("'B' is {}; expected rank 2", n.typeText(b));
+  int64_t block = blockOf(n, b, 16);
   Size N = n.size(b, 0), K = n.size(b, 1) * n.size(2);
   n.requireShape(scales, {N, ceilDiv(K, n.size(block))}, "weight_scale");
   scale = n.reshape(scale, {});
@@ -182,9 +188,7 @@ ORTC_ONNX_OP_IN("com.microsoft", "MatMulBlockQuantizedFp8Weight", since(1)) {
          scales = n.input(2, "b_scale", oneOf({DType::F32})),
          aScale = n.optionalInput(3, "a_scale", oneOf({DType::F32})),
          bias = n.optionalInput(4, "bias", oneOf({a.dtype}));
-  int64_t block = n.intAttr("block_size", 128);
-  if (block < 1) n.error("'block_size' is {}", block);
-  if (b.rank() != 2) n.error("'B' is {}; expected rank 2", n.typeText(b));
+  int64_t block = blockOf(n, b, 128);
   Size N = n.size(b, 0), K = n.size(b, 1);
   n.requireShape(scales, {N, ceilDiv(K, n.size(block))}, "b_scale");
   Tensor w = n.generate({N, K}, DType::F32, [&](ArrayRef<Scalar> o) {
