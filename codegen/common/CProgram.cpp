@@ -3,7 +3,6 @@
 #include "compiler/ir/Sizes.h"
 #include "compiler/regex/Regex.h"
 #include "compiler/support/Diagnostics.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
@@ -50,25 +49,12 @@ std::string CProgramPrinter::dimDeclarations(StringRef body) {
   return text;
 }
 
-LogicalResult CProgramPrinter::printArenaBytes(ModuleOp module, llvm::raw_ostream& os) {
+LogicalResult CProgramPrinter::printArenaBytes(llvm::raw_ostream& os) {
   names.reserve("dims");
   w.indent = 1;
-  std::string result;
-  if (auto constant = module->getAttrOfType<IntegerAttr>("ortc.arena_bytes"))
-    result = std::to_string(constant.getInt());
-  program.walk([&](RequireArenaOp op) {
-    if (op.getLate()) return;
-    bindDims();
-    analyze(program.getBody());
-    BackwardSliceOptions options;
-    SetVector<Operation*> slice;
-    getBackwardSlice(op.getBytes(), &slice, options);
-    if (Operation* last = op.getBytes().getDefiningOp()) slice.insert(last);
-    for (Operation& o : program.getBody().front())
-      if (slice.contains(&o) && ::mlir::failed(printOp(&o))) hasFailed = true;
-    result = text(op.getBytes());
-  });
-  if (result.empty()) result = "0";
+  bindDims();
+  analyze(program.getBody());
+  std::string result = arenaBytes(program).text;
   std::string body = dynamic_cast<llvm::raw_string_ostream&>(w.stream()).str();
   std::string dims = dimDeclarations(body + " " + result);
   os << "static uint64_t arena_bytes(const int64_t* " << (dims.empty() ? "/*dims*/" : "dims")

@@ -17,7 +17,7 @@ public:
   /// Definitions at the start of the function of what the body mentions: the dims.
   std::string dimDeclarations(llvm::StringRef body);
   /// `static uint64_t arena_bytes(const int64_t* dims)`: what the arena must hold for these sizes.
-  mlir::LogicalResult printArenaBytes(mlir::ModuleOp module, llvm::raw_ostream& os);
+  mlir::LogicalResult printArenaBytes(llvm::raw_ostream& os);
   /// `static uint64_t computed_bytes(int32_t output, const int64_t* dims)`: the most that an output
   /// takes whose sizes are no plain dims; 0 for all others. The program is @output_bounds.
   mlir::LogicalResult printComputedBytes(llvm::raw_ostream& os);

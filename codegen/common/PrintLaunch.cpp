@@ -142,20 +142,27 @@ void Printer::outputBounds(func::FuncOp bounds,
   }
 }
 
-LogicalResult Printer::bufferBytes(func::FuncOp program,
-                                   llvm::function_ref<Expr(StringRef)> dimText, Expr& arena,
-                                   SmallVectorImpl<Expr>& inputs, SmallVectorImpl<Expr>& outputs) {
-  auto module = program->getParentOfType<ModuleOp>();
-  auto constant = module->getAttrOfType<IntegerAttr>("ortc.arena_bytes");
-  arena = integer(constant ? constant.getInt() : 0);
+Expr Printer::arenaBytes(func::FuncOp program) {
+  auto constant =
+      program->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>("ortc.arena_bytes");
+  Expr bytes = integer(constant ? constant.getInt() : 0);
   program.walk([&](RequireArenaOp op) {
+    if (op.getLate()) return;
     SetVector<Operation*> needed;
     getBackwardSlice(op.getBytes(), &needed);
     if (Operation* last = op.getBytes().getDefiningOp()) needed.insert(last);
     for (Operation& o : program.getBody().front())
       if (needed.contains(&o) && ::mlir::failed(printOp(&o))) hasFailed = true;
-    arena = expr(op.getBytes());
+    bytes = expr(op.getBytes());
   });
+  return bytes;
+}
+
+LogicalResult Printer::bufferBytes(func::FuncOp program,
+                                   llvm::function_ref<Expr(StringRef)> dimText, Expr& arena,
+                                   SmallVectorImpl<Expr>& inputs, SmallVectorImpl<Expr>& outputs) {
+  auto module = program->getParentOfType<ModuleOp>();
+  arena = arenaBytes(program);
   std::map<int64_t, Expr> computed; // outputs
   if (auto bounds = module.lookupSymbol<func::FuncOp>("output_bounds"))
     outputBounds(bounds, [&](int64_t output, const Expr& bytes) { computed[output] = bytes; });

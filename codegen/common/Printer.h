@@ -97,6 +97,8 @@ protected:
   llvm::SmallVector<Expr> launchGrid(mlir::Operation* launch, mlir::func::FuncOp kernel);
   /// The same where its index arguments are spelled like this.
   llvm::SmallVector<Expr> gridOf(mlir::func::FuncOp kernel, llvm::ArrayRef<Expr> scalars);
+  /// What the arena must hold, from the dims alone; writes definitions of what it is made of.
+  Expr arenaBytes(mlir::func::FuncOp program);
   /// Writes the definitions of @output_bounds, and calls `each` with the bytes of each of its
   /// outputs.
   void outputBounds(mlir::func::FuncOp bounds,

@@ -481,8 +481,7 @@ LogicalResult printProgram(func::FuncOp program, llvm::raw_ostream& os, const Op
 LogicalResult printArenaBytes(func::FuncOp program, llvm::raw_ostream& os) {
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
-  return ProgramPrinter(program, bodyStream)
-      .printArenaBytes(program->getParentOfType<ModuleOp>(), os);
+  return ProgramPrinter(program, bodyStream).printArenaBytes(os);
 }
 
 LogicalResult printComputedBytes(func::FuncOp bounds, llvm::raw_ostream& os) {

@@ -176,7 +176,7 @@ LogicalResult printArenaBytes(func::FuncOp run, const SpirvProgram& program, llv
   std::string body;
   llvm::raw_string_ostream bodyStream(body);
   ProgramPrinter printer(run, program, bodyStream);
-  LogicalResult result = printer.printArenaBytes(run->getParentOfType<ModuleOp>(), os);
+  LogicalResult result = printer.printArenaBytes(os);
   headers.insert(printer.headers.begin(), printer.headers.end());
   return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions: which of kernels/conv, kernels/depthwise and kernels/winograd fit, and their calls.
 #include "targets/cpu/kernels/conv/conv.h"
-#include "targets/common/catalogue/TemplateCall.h"
+#include "targets/common/catalogue/Convolution.h"
 #include "targets/cpu/Families.h"
 #include "targets/cpu/kernels/conv/pack.h"
 #include "targets/cpu/kernels/depthwise/pack.h"
@@ -15,35 +15,8 @@ namespace ortc::cpu {
 using namespace catalogue;
 namespace {
 
-/// What selection and writing both need to know; all of it static but the image sizes.
-struct Conv {
-  ConvOp op;
-  HostTensor weights;
-  int64_t n;              // spatial dims
-  int64_t groups, OC, IC; // of one group
-  int64_t taps = 1, lines = 1, lastKernel;
-  bool depthwise, pointwise;
-};
-
-std::optional<Conv> convOf(KernelOp kernel) {
-  auto op = dyn_cast_or_null<ConvOp>(heavyOp(kernel));
-  if (!op || !op.isChannelsLast()) return std::nullopt;
-  auto w = constantOf(op.getWeights());
-  if (!w) return std::nullopt;
-  Conv c{op,    *w,   op.spatialRank(), static_cast<int64_t>(op.getGroup()), 0, 0, 1, 1, 1,
-         false, false};
-  c.OC = w->dims[0] / c.groups;
-  c.IC = w->dims[1];
-  for (int64_t i = 0; i < c.n; ++i)
-    c.taps *= w->dims[i + 2];
-  c.lastKernel = w->dims[c.n + 1];
-  c.lines = c.taps / c.lastKernel;
-  c.depthwise = c.groups > 1 && c.OC == 1 && c.IC == 1;
-  auto all = [](ArrayRef<int64_t> v, int64_t x) {
-    return llvm::all_of(v, [&](int64_t y) { return y == x; });
-  };
-  c.pointwise = c.taps == 1 && c.groups == 1 && all(op.getStrides(), 1) && all(op.getPads(), 0);
-  return c;
+std::optional<Convolution> convOf(KernelOp kernel) {
+  return convolutionOf(heavyOp(kernel));
 }
 
 struct Tile {
@@ -76,12 +49,12 @@ int64_t number(DictionaryAttr d, StringRef name) {
 
 /// Sizes of a convolution that Winograd can do, for its planning; 0 where one is not known. None
 /// for other convolutions.
-std::optional<ortc_rt::WinogradArgs> winogradOf(const Conv& conv) {
-  Conv c = conv; // accessors of ops are not const
+std::optional<ortc_rt::WinogradArgs> winogradOf(const Convolution& conv) {
+  Convolution c = conv; // accessors of ops are not const
   auto all = [](ArrayRef<int64_t> v, int64_t x) {
     return llvm::all_of(v, [&](int64_t y) { return y == x; });
   };
-  if (c.n != 2 || c.groups != 1 || c.lines != 3 || c.lastKernel != 3 ||
+  if (c.n != 2 || c.groups != 1 || c.lines() != 3 || c.lastKernel() != 3 ||
       !all(c.op.getStrides(), 1) || !all(c.op.getDilations(), 1))
     return std::nullopt;
   OpBuilder b(c.op);
@@ -95,7 +68,7 @@ std::optional<ortc_rt::WinogradArgs> winogradOf(const Conv& conv) {
 
 /// kernels/winograd: fewer products, more memory traffic. Transformed weights are read in full for
 /// each image and seldom lie in a cache.
-void winogradCandidates(Conv& c, const Processor& p, const std::string& isa,
+void winogradCandidates(Convolution& c, const Processor& p, const std::string& isa,
                         std::vector<Candidate>& rows) {
   auto args = winogradOf(c);
   if (!args || c.IC < 8 || c.OC < 8) return;
@@ -148,8 +121,8 @@ void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>&
     return b.getNamedAttr(name, b.getI64IntegerAttr(v));
   };
   if (c->depthwise) {
-    int64_t KW = c->lastKernel, SW = c->op.getStrides()[c->n - 1];
-    bool fast = c->op.getDilations()[c->n - 1] == 1 && c->lines <= 64 && KW <= 7;
+    int64_t KW = c->lastKernel(), SW = c->op.getStrides()[c->n - 1];
+    bool fast = c->op.getDilations()[c->n - 1] == 1 && c->lines() <= 64 && KW <= 7;
     double micros = std::max(flops / (processor.gigaflops / 2),
                              8 * pixels * static_cast<double>(c->groups) / processor.l2Gbps) /
                     1e3;
@@ -200,7 +173,7 @@ std::optional<OpFoldResult> workspace(KernelOp kernel, OpBuilder& b) {
   // What it needs does not depend on the size of the image.
   ortc_rt::ConvArgs args{};
   args.IC = c->IC, args.OC = c->OC, args.groups = c->groups;
-  args.height.kernel = c->lines, args.width.kernel = c->lastKernel;
+  args.height.kernel = c->lines(), args.width.kernel = c->lastKernel();
   return OpFoldResult(b.getIndexAttr(
       4 * ortc_rt::convWorkspaceFloats(args, static_cast<int>(number(parameters, "MR")))));
 }
@@ -213,11 +186,7 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   int64_t n = c->n;
   Sizes xs = strides(c->op.getInput()), ys = strides(kernel.getResult(0)),
         out = getSizes(ob, c->op.getInit());
-  // Channels side by side; pixels of the result at one pitch over all images.
-  if (constantSize(xs[n + 1]) != 1 || constantSize(ys[n + 1]) != 1) return LoweredKernel();
-  for (int64_t d = n; d > 0; --d)
-    if (constantSize(out[d - 1]) != 1 && !sameSize(ys[d - 1], mulSizes(ob, loc, ys[d], out[d])))
-      return LoweredKernel();
+  if (constantSize(xs[n + 1]) != 1 || !hasOnePitch(ob, loc, ys, out)) return LoweredKernel();
 
   std::vector<float> w(c->weights.size());
   std::memcpy(w.data(), c->weights.data.get(), w.size() * 4);
@@ -274,21 +243,7 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
     call.size("OC", c->OC);
     if (!O) call.size("groups", c->groups);
   }
-  const char* axes[] = {"depth", "height", "width"};
-  for (int64_t i = 0; i < n; ++i) {
-    std::string axis = axes[3 - n + i];
-    call.size(axis + ".in", getSize(ob, c->op.getInput(), i + 1));
-    call.size(axis + ".out", out[i + 1]);
-    if (!O) call.size(axis + ".kernel", c->weights.dims[i + 2]);
-    if (c->op.getStrides()[i] != 1) call.size(axis + ".stride", c->op.getStrides()[i]);
-    if (c->op.getDilations()[i] != 1) call.size(axis + ".dilation", c->op.getDilations()[i]);
-    if (c->op.getPads()[i] != 0) call.size(axis + ".pad", c->op.getPads()[i]);
-  }
-  call.size("xPixel", xs[n]);
-  call.size("xRow", n >= 2 ? xs[n - 1] : xs[0]);
-  if (!O) call.size("xPlane", n >= 3 ? xs[n - 2] : xs[0]);
-  call.size("xImage", xs[0]);
-  call.size("yPixel", ys[n]);
+  windowSizes(call, ob, *c, xs, ys, /*is3x3=*/O != 0);
   if (!c->depthwise && prefetchPays(kernel)) call.size("prefetchBytes", kPrefetchBytes);
   call.finish(kernel, c->op.getResult(), static_cast<unsigned>(n + 1));
   return writer.finish();

@@ -9,11 +9,10 @@ def Ortc_ConvOp : Ortc_TensorOp<"conv"> {
     `layout` is "nchw" (batch, channels, spatial...) or "nhwc" (batch, spatial..., channels), for the input and the
     result alike. The weights are always (out channels, in channels / group, kernel...). Padding is `pads` = begins,
     then ends; it holds zeros, or the one element of `padding` (the zero point of quantised numbers). Accumulated as
-    ortc.contract is. C1: ranks agree and have 1 to 3 spatial dims. C2: strides, dilations
-    and group are positive, pads not negative, all of the right length. C3: channels are divisible by group and fit
-    the weights. C4: static sizes of the result are (in + pads - ((k - 1) * dilation + 1)) / stride + 1.
-    C5: `padding` has rank 0 and the
-    input's element type. [ONNX Conv-1, Conv-11, Conv-22]
+    ortc.contract is. C1: ranks agree and have 1 to 3 spatial dims. C2: strides, dilations and group are positive, pads
+    not negative, all of the right length. C3: channels are divisible by group and fit the weights. C4: static sizes of
+    the result are (in + pads - ((k - 1) * dilation + 1)) / stride + 1. C5: `padding` has rank 0 and the input's element
+    type. [ONNX Conv-1, Conv-11, Conv-22]
   }];
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$weights, AnyRankedTensor:$init,
                        Optional<AnyRankedTensor>:$padding,
