@@ -4,13 +4,14 @@
 //   integers   (a - a zero) (b - b zero) in i32: MatMulInteger, ConvInteger, QLinearMatMul, ...
 //   floats     products of dequantised numbers: models with QuantizeLinear and DequantizeLinear
 //
-// Both become the sum over a * b of the 8-bit numbers as they are, and what zero points and scales
-// make of it comes after the sum, with constant weights mostly as constants:
+// Both become the sum over a * w, where w = b - b zero is a constant of s8, or of i16 where it takes
+// 9 bits, and what the zero point and the scales make of it comes after the sum, mostly as
+// constants:
 //
-//   sum (a - z) w = sum a w - z sum w,  and  sum a (s + c) = sum a s + c sum a
+//   sum (a - z) w = sum a w - z sum w
 //
-// where w = b - b zero is brought to s8 by a number c for each output channel. In integers that is
-// exact (modulo 2^32); in floats it is more exact than the sum of rounded products was.
+// In integers that is exact (modulo 2^32); in floats it is more exact than the sum of rounded
+// products was.
 //
 // Assumes that weights are not yet dequantised (FoldConstants keep-quantised), and targets that
 // have kernels for 8-bit numbers: elsewhere floats are faster. Comes before the passes that move
@@ -176,55 +177,38 @@ std::optional<Weights> weights(Value v, bool isUnsigned) {
   return w;
 }
 
-/// Weights as s8 numbers and a number for each output channel: w = bytes + offset, and the sums of
-/// w over all else.
+/// Weights as s8, or as i16 where that is too narrow, and the sums of each output channel.
 struct Channels {
-  HostTensor bytes, offset, sum;
-  bool anyOffset = false, anySum = false;
+  HostTensor numbers, sum;
+  bool anySum = false;
   int64_t terms = 0; // of a sum
 };
 
-/// `kept`: the dims of output channels. None when a channel's numbers do not fit.
-std::optional<Channels> splitChannels(const HostTensor& numbers, ArrayRef<unsigned> kept) {
+/// `kept`: the dims of output channels.
+Channels summedChannels(const HostTensor& numbers, ArrayRef<unsigned> kept) {
   SmallVector<int64_t> dims;
   for (unsigned d : kept)
     dims.push_back(numbers.dims[d]);
   MLIRContext* context = numbers.elementType.getContext();
-  Type i32 = IntegerType::get(context, 32);
-  Channels c{HostTensor(IntegerType::get(context, 8), numbers.dims),
-             HostTensor(i32, dims),
-             HostTensor(i32, dims),
-             false,
-             false,
-             0};
+  bool fits = true;
+  for (int64_t i = 0; i < numbers.size(); ++i)
+    fits &= numbers.getInt(i) >= -128 && numbers.getInt(i) <= 127;
+  Channels c{HostTensor(IntegerType::get(context, fits ? 8 : 16), numbers.dims),
+             HostTensor(IntegerType::get(context, 32), dims)};
   const int64_t count = c.sum.size();
   c.terms = count ? numbers.size() / count : 0;
-  std::vector<int64_t> low(count, 0), high(count, 0), sum(count, 0);
-  auto channel = [&](ArrayRef<int64_t> at) {
-    int64_t i = 0;
-    for (unsigned d : kept)
-      i = i * numbers.dims[d] + at[d];
-    return i;
-  };
-  std::vector<bool> seen(count, false);
+  std::vector<int64_t> sum(count, 0);
   forElements(numbers.dims, [&](int64_t i, ArrayRef<int64_t> at) {
-    const int64_t x = numbers.getInt(i), k = channel(at);
-    low[k] = seen[k] ? std::min(low[k], x) : x;
-    high[k] = seen[k] ? std::max(high[k], x) : x;
-    seen[k] = true;
-    sum[k] += x;
+    int64_t k = 0;
+    for (unsigned d : kept)
+      k = k * numbers.dims[d] + at[d];
+    c.numbers.setInt(i, numbers.getInt(i));
+    sum[k] += numbers.getInt(i);
   });
   for (int64_t k = 0; k < count; ++k) {
-    if (high[k] - low[k] > 255) return std::nullopt;
-    const int64_t offset = low[k] >= -128 && high[k] <= 127 ? 0 : low[k] + 128;
-    c.offset.setInt(k, offset);
     c.sum.setInt(k, sum[k]);
-    c.anyOffset |= offset != 0;
     c.anySum |= sum[k] != 0;
   }
-  forElements(numbers.dims, [&](int64_t i, ArrayRef<int64_t> at) {
-    c.bytes.setInt(i, numbers.getInt(i) - c.offset.getInt(channel(at)));
-  });
   return c;
 }
 
@@ -279,51 +263,39 @@ struct Product {
   std::function<std::optional<Factor>(const Factor&)> ofLeft;
   /// The same of the weights.
   std::function<std::optional<Factor>(const Factor&)> ofRight;
-  /// The sum of products of 8-bit numbers.
-  std::function<Value(OpBuilder&, Value bytes)> sum;
-  /// Sums of the left numbers for each place of the result, and where they are read there; null
-  /// when there is no way to say it.
-  std::function<Factor(OpBuilder&)> leftSums;
+  /// The sum of products with the weights' numbers.
+  std::function<Value(OpBuilder&, Value numbers)> sum;
 };
 
-bool rewrite(Product& p) {
-  auto channels = splitChannels(p.right.numbers, p.kept);
-  if (!channels || (channels->anyOffset && !p.leftSums)) return false;
+void rewrite(Product& p) {
   auto zero = p.ofLeft(p.left.zero), scale = p.ofLeft(p.left.scale),
        ofWeights = p.ofRight(p.right.scale);
-  if (!zero || !scale || !ofWeights) return false;
+  if (!zero || !scale || !ofWeights) return;
+  const Channels channels = summedChannels(p.right.numbers, p.kept);
   const bool isFloat = getElementTypeOrSelf(p.op->getResult(0).getType()).isF32();
   // Floats do not wrap.
-  if (isFloat && channels->terms > INT32_MAX / (2 * 255 * 255)) return false;
+  if (isFloat && channels.terms > INT32_MAX / (2 * 255 * 255)) return;
 
   OpBuilder b(p.op);
   Location loc = p.op->getLoc();
   Type i32 = b.getI32Type();
-  After after(b, loc, p.sum(b, constant(b, loc, channels->bytes)));
-  if (zero->tensor && channels->anySum) {
+  After after(b, loc, p.sum(b, constant(b, loc, channels.numbers)));
+  if (zero->tensor && channels.anySum) {
     if (auto number = constantOf(zero->tensor); number && number->size() == 1) {
-      HostTensor bias(i32, channels->sum.dims);
+      HostTensor bias(i32, channels.sum.dims);
       for (int64_t i = 0; i < bias.size(); ++i)
-        bias.setInt(i, -number->getInt(0, zero->isUnsigned) * channels->sum.getInt(i));
+        bias.setInt(i, -number->getInt(0, zero->isUnsigned) * channels.sum.getInt(i));
       after.apply(i32, {Factor{constant(b, loc, bias), p.channels}},
                   [](OpBuilder& in, Location l, ValueRange v) -> Value {
                     return in.create<arith::AddIOp>(l, v[0], v[1]);
                   });
     } else {
-      after.apply(i32, {*zero, Factor{constant(b, loc, channels->sum), p.channels}},
+      after.apply(i32, {*zero, Factor{constant(b, loc, channels.sum), p.channels}},
                   [&](OpBuilder& in, Location l, ValueRange v) -> Value {
                     Value z = widened(in, l, v[1], zero->isUnsigned);
                     return in.create<arith::SubIOp>(l, v[0], in.create<arith::MulIOp>(l, z, v[2]));
                   });
     }
-  }
-  if (channels->anyOffset) {
-    // The zero point is not part of these sums: `sum` above is that of the weights with their
-    // offsets.
-    after.apply(i32, {p.leftSums(b), Factor{constant(b, loc, channels->offset), p.channels}},
-                [](OpBuilder& in, Location l, ValueRange v) -> Value {
-                  return in.create<arith::AddIOp>(l, v[0], in.create<arith::MulIOp>(l, v[1], v[2]));
-                });
   }
   if (isFloat)
     after.apply(b.getF32Type(), {*scale, *ofWeights},
@@ -333,7 +305,6 @@ bool rewrite(Product& p) {
                 });
   p.op->getResult(0).replaceAllUsesWith(after.get());
   p.op->erase();
-  return true;
 }
 
 /// The operand's element types and scales are those of a product of numbers, or of floats.
@@ -380,7 +351,7 @@ void narrow(ContractOp op) {
       return Factor{f.tensor, AffineMap::get(rank, 0, exprs, context), f.isUnsigned};
     };
   };
-  Product p{op, *left, *right, {}, {}, placed(0), placed(1), {}, {}};
+  Product p{op, *left, *right, {}, {}, placed(0), placed(1), {}};
   SmallVector<AffineExpr> channels;
   for (auto [d, e] : llvm::enumerate(op.map(1).getResults()))
     if (AffineExpr there = ofResult(cast<AffineDimExpr>(e).getPosition()))
@@ -388,37 +359,10 @@ void narrow(ContractOp op) {
     else if (!op.map(0).isFunctionOfDim(cast<AffineDimExpr>(e).getPosition()))
       return; // summed over on its own
   p.channels = AffineMap::get(rank, 0, channels, context);
-  p.sum = [&](OpBuilder& b, Value bytes) -> Value {
+  p.sum = [&](OpBuilder& b, Value numbers) -> Value {
     Value init = createEmpty(b, op.getLoc(), getSizes(b, op.getInit()), b.getI32Type());
-    return b.create<ContractOp>(op.getLoc(), init.getType(), left->bytes, bytes, init,
+    return b.create<ContractOp>(op.getLoc(), init.getType(), left->bytes, numbers, init,
                                 op.getIndexingMaps(), left->isUnsigned, false);
-  };
-  // Sums of the left numbers alone: over the loops that the right operand has, too.
-  SmallVector<AffineExpr> rows;
-  SmallVector<unsigned> rowDims;
-  for (auto [d, e] : llvm::enumerate(op.map(0).getResults()))
-    if (AffineExpr there = ofResult(cast<AffineDimExpr>(e).getPosition()))
-      rows.push_back(there), rowDims.push_back(d);
-  p.leftSums = [&](OpBuilder& b) {
-    Location loc = op.getLoc();
-    Sizes all = getSizes(b, left->bytes), sizes;
-    SmallVector<AffineExpr> kept;
-    SmallVector<utils::IteratorType> iterators(all.size(), utils::IteratorType::reduction);
-    for (unsigned d : rowDims)
-      sizes.push_back(all[d]), kept.push_back(b.getAffineDimExpr(d)),
-          iterators[d] = utils::IteratorType::parallel;
-    Value zero = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0));
-    Value init = createEmpty(b, loc, sizes, b.getI32Type());
-    Value filled = b.create<linalg::FillOp>(loc, zero, init).getResult(0);
-    SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(all.size()),
-                                AffineMap::get(all.size(), 0, kept, context)};
-    auto g = b.create<linalg::GenericOp>(loc, TypeRange{init.getType()}, left->bytes, filled, maps,
-                                         iterators, [&](OpBuilder& in, Location l, ValueRange v) {
-                                           Value x = widened(in, l, v[0], left->isUnsigned);
-                                           in.create<linalg::YieldOp>(
-                                               l, in.create<arith::AddIOp>(l, v[1], x).getResult());
-                                         });
-    return Factor{g.getResult(0), AffineMap::get(rank, 0, rows, context)};
   };
   rewrite(p);
 }
@@ -452,35 +396,13 @@ void narrow(ConvOp op) {
     return Factor{f.tensor, AffineMap::get(rank, 0, exprs, context), f.isUnsigned};
   };
   Product p{op,      *left,     *right, {0}, AffineMap::get(rank, 0, channel, context),
-            ofInput, ofWeights, {},     {}};
-  auto convolved = [&](OpBuilder& b, Value bytes, const Sizes& sizes) {
-    Value init = createEmpty(b, op.getLoc(), sizes, b.getI32Type());
-    return b.create<ConvOp>(op.getLoc(), init.getType(), left->bytes, bytes, init,
+            ofInput, ofWeights, {}};
+  p.sum = [&](OpBuilder& b, Value numbers) -> Value {
+    Value init = createEmpty(b, op.getLoc(), getSizes(b, op.getInit()), b.getI32Type());
+    return b.create<ConvOp>(op.getLoc(), init.getType(), left->bytes, numbers, init,
                             pads ? left->zero.tensor : Value(), op.getStrides(), op.getDilations(),
                             op.getPads(), op.getGroup(), op.getLayout(), left->isUnsigned, false);
   };
-  p.sum = [&](OpBuilder& b, Value bytes) -> Value {
-    return convolved(b, bytes, getSizes(b, op.getInit()));
-  };
-  // A convolution with ones, for one output channel of each group; channels of the result are read
-  // at their group, which is the only one, or has no other channel.
-  const bool one = op.getGroup() == 1;
-  if (one || static_cast<int64_t>(op.getGroup()) == right->numbers.dims[0])
-    p.leftSums = [&](OpBuilder& b) {
-      SmallVector<int64_t> dims(right->numbers.dims);
-      dims[0] = static_cast<int64_t>(op.getGroup());
-      HostTensor ones(b.getI8Type(), dims);
-      for (int64_t i = 0; i < ones.size(); ++i)
-        ones.setInt(i, 1);
-      Sizes sizes = getSizes(b, op.getInit());
-      sizes[op.channelDim()] = b.getIndexAttr(dims[0]);
-      Value bytes = b.create<arith::ConstantOp>(op.getLoc(), toAttribute(ones));
-      SmallVector<AffineExpr> exprs;
-      for (unsigned d = 0; d < rank; ++d)
-        exprs.push_back(one && d == op.channelDim() ? b.getAffineConstantExpr(0)
-                                                    : b.getAffineDimExpr(d));
-      return Factor{convolved(b, bytes, sizes), AffineMap::get(rank, 0, exprs, context)};
-    };
   rewrite(p);
 }
 

@@ -29,7 +29,25 @@ ByteTile byteTileOf(KernelOp kernel) {
 }
 
 bool bytesFit(ByteTile t, int64_t K) {
-  return K <= ortc_rt::kStageUnits * t.group;
+  return K <= (ortc_rt::kStageUnits - 1) * t.group;
+}
+
+bool areByteWeights(const HostTensor& weights, int64_t channels, int64_t channelStride,
+                    int64_t stride) {
+  if (weights.elementType.isInteger(8)) return true;
+  if (!weights.elementType.isInteger(16)) return false;
+  const int64_t K = channels ? weights.size() / channels : 0;
+  for (int64_t c = 0; c < channels; ++c)
+    if (int32_t offset; !columnOffset(weights.as<int16_t>() + c * channelStride, K, stride, &offset))
+      return false;
+  return true;
+}
+
+std::vector<int16_t> numbersOf(const HostTensor& weights) {
+  const int64_t n = weights.size();
+  if (weights.elementType.isInteger(16))
+    return {weights.as<int16_t>(), weights.as<int16_t>() + n};
+  return {weights.as<int8_t>(), weights.as<int8_t>() + n};
 }
 
 Candidate byteCandidate(MLIRContext* context, const Processor& p, StringRef family, bool isUnsigned,
@@ -56,12 +74,14 @@ std::string byteArgs(StringRef name, KernelOp kernel) {
                                         : "int32_t");
 }
 
-void byteParameters(catalogue::TemplateCall& call, ByteTile t, bool isUnsigned) {
+void byteParameters(catalogue::TemplateCall& call, ByteTile t, const PanelLayout& layout,
+                    bool isUnsigned) {
   call.parameter("MR", t.MR);
   call.parameter("NV", t.NV);
   call.parameter("Bytes", t.bytes);
   call.parameter("Group", t.group);
   call.parameter("Unsigned", StringRef(isUnsigned ? "true" : "false"));
+  call.parameter("Offsets", StringRef(layout.offsets ? "true" : "false"));
 }
 
 } // namespace ortc::cpu

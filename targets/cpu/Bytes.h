@@ -4,6 +4,7 @@
 #pragma once
 #include "targets/common/catalogue/TemplateCall.h"
 #include "targets/cpu/Families.h"
+#include "targets/cpu/kernels/gemm8/pack.h"
 
 namespace ortc::cpu {
 
@@ -11,8 +12,9 @@ namespace ortc::cpu {
 struct ByteTile {
   int MR, NV, bytes, group;
   int NR() const { return NV * bytes / 4; }
-  /// Does the kernel multiply with A + 128?
-  bool flips(bool isUnsigned) const { return group == 4 && !isUnsigned; }
+  PanelLayout panels(bool isUnsigned, bool offsets) const {
+    return {NR(), group, group == 4 && !isUnsigned, offsets};
+  }
 };
 
 /// kernels/gemm8/README.md, the measured tiles. M < 0: not known.
@@ -28,8 +30,16 @@ Candidate byteCandidate(mlir::MLIRContext* context, const Processor& processor,
 /// Numbers that a row of A may have at most (kernels/gemm8/tile8.h).
 bool bytesFit(ByteTile tile, int64_t K);
 
+/// Are weights s8, or i16 that are s8 and an offset for each output channel? Channels start
+/// `channelStride` elements apart, their numbers lie `stride` apart.
+bool areByteWeights(const HostTensor& weights, int64_t channels, int64_t channelStride,
+                    int64_t stride);
+/// The numbers of weights of s8 or i16.
+std::vector<int16_t> numbersOf(const HostTensor& weights);
+
 /// The args struct for what the kernel gives: Gemm8Args<float>.
 std::string byteArgs(llvm::StringRef name, KernelOp kernel);
-void byteParameters(catalogue::TemplateCall& call, ByteTile tile, bool isUnsigned);
+void byteParameters(catalogue::TemplateCall& call, ByteTile tile, const PanelLayout& layout,
+                    bool isUnsigned);
 
 } // namespace ortc::cpu

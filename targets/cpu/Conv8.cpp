@@ -15,6 +15,7 @@ namespace {
 std::optional<Convolution> convOf(KernelOp kernel) {
   auto c = convolutionOf(heavyByteOp(kernel));
   if (!c || c->op.getWeightsUnsigned() || c->weights.size() == 0) return std::nullopt;
+  if (!areByteWeights(c->weights, c->groups * c->OC, c->taps * c->IC, 1)) return std::nullopt;
   c->depthwise &= c->taps <= ortc_rt::kMostTaps8;
   return c;
 }
@@ -77,16 +78,18 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   if (constantSize(xs[n + 1]) != 1 || !hasOnePitch(ob, loc, ys, out)) return LoweredKernel();
 
   const ByteTile t = c->depthwise ? ByteTile{} : byteTileOf(kernel);
-  const bool isUnsigned = c->op.getInputUnsigned();
-  HostTensor packed(c->weights.elementType,
-                    {c->depthwise
-                         ? c->weights.size()
-                         : packedConv8Bytes(c->OC, c->IC, c->taps, c->groups, t.NR(), t.group)});
-  if (c->depthwise)
-    packDepthwise8(c->weights.as<int8_t>(), c->groups, c->taps, packed.as<int8_t>());
+  const bool isUnsigned = c->op.getInputUnsigned(), isWide = c->weights.elementType.isInteger(16);
+  const PanelLayout layout = t.panels(isUnsigned, isWide);
+  const std::vector<int16_t> numbers = numbersOf(c->weights);
+  HostTensor packed(ob.getI8Type(),
+                    {c->depthwise ? c->weights.size() * (isWide ? 2 : 1)
+                                  : packedConv8Bytes(c->OC, c->IC, c->taps, c->groups, layout)});
+  if (!c->depthwise)
+    packConv8(numbers.data(), c->OC, c->IC, c->taps, c->groups, layout, packed.as<int8_t>());
+  else if (isWide)
+    packDepthwise8(numbers.data(), c->groups, c->taps, packed.as<int16_t>());
   else
-    packConv8(c->weights.as<int8_t>(), c->OC, c->IC, c->taps, c->groups, t.NR(), t.group,
-              t.flips(isUnsigned), packed.as<int8_t>());
+    packDepthwise8(numbers.data(), c->groups, c->taps, packed.as<int8_t>());
   Value weights =
       ob.create<arith::ConstantOp>(c->op.getWeights().getLoc(), toAttribute(packed, "packed"));
   KernelWriter writer(kernel, module, [&](Value v) {
@@ -95,7 +98,7 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   const unsigned rows = static_cast<unsigned>(n + 1);
   if (c->pointwise && hasOnePitch(ob, loc, xs, getSizes(ob, c->op.getInput()))) {
     TemplateCall call(writer, "gemm8", byteArgs("Gemm8Args", kernel));
-    byteParameters(call, t, isUnsigned);
+    byteParameters(call, t, layout, isUnsigned);
     call.buffer("a", writer.place(c->op.getInput()).buffer);
     call.buffer("b", writer.place(weights).buffer);
     call.buffer("c", writer.result(0).buffer);
@@ -118,8 +121,9 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
                                 .getAs<IntegerAttr>("bytes")
                                 .getInt());
     call.parameter("Unsigned", StringRef(isUnsigned ? "true" : "false"));
+    call.parameter("Weight", StringRef(isWide ? "int16_t" : "int8_t"));
   } else {
-    byteParameters(call, t, isUnsigned);
+    byteParameters(call, t, layout, isUnsigned);
   }
   call.buffer("x", writer.place(c->op.getInput()).buffer);
   call.buffer("w", writer.place(weights).buffer);

@@ -4,7 +4,6 @@
 #include "targets/common/catalogue/TemplateCall.h"
 #include "targets/cpu/Bytes.h"
 #include "targets/cpu/Families.h"
-#include "targets/cpu/kernels/gemm8/pack.h"
 
 using namespace mlir;
 
@@ -12,7 +11,7 @@ namespace ortc::cpu {
 using namespace catalogue;
 namespace {
 
-/// The contraction of a kernel that can be a product with constant s8 columns.
+/// The contraction of a kernel that can be a product with constant columns.
 ContractOp contractOf(KernelOp kernel) {
   auto op = dyn_cast_or_null<ContractOp>(heavyByteOp(kernel));
   if (!op || op.getRhsUnsigned() || !constantOf(op.getRhs()) || !columnsComeLast(op)) return {};
@@ -33,7 +32,8 @@ void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>&
   const int64_t M = constantSize(p->rows.back().extent).value_or(-1);
   const ByteTile t = chooseByteTile(machine.processor, M, *N);
   const double rowCount = static_cast<double>(constantSize(extentOf(b, p->rows)).value_or(32));
-  if (!bytesFit(t, *K)) return;
+  HostTensor matrix = rhsMatrix(op, *constantOf(op.getRhs()));
+  if (!bytesFit(t, *K) || !areByteWeights(matrix, *N, 1, *N)) return;
   rows.push_back(byteCandidate(kernel.getContext(), machine.processor, "gemm8", op.getLhsUnsigned(),
                                t, rowCount, static_cast<double>(*N), static_cast<double>(*K)));
 }
@@ -47,9 +47,9 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   const ByteTile t = byteTileOf(kernel);
   HostTensor matrix = rhsMatrix(op, *constantOf(op.getRhs()));
   const int64_t K = matrix.dims[0], N = matrix.dims[1];
-  HostTensor out(matrix.elementType, {packedGemm8Bytes(K, N, t.NR(), t.group)});
-  packGemm8(matrix.as<int8_t>(), K, N, N, 1, t.NR(), t.group, t.flips(op.getLhsUnsigned()),
-            out.as<int8_t>());
+  const PanelLayout layout = t.panels(op.getLhsUnsigned(), matrix.elementType.isInteger(16));
+  HostTensor out(ob.getI8Type(), {packedGemm8Bytes(K, N, layout)});
+  packGemm8(numbersOf(matrix).data(), K, N, N, 1, layout, out.as<int8_t>());
   // Stands in the function beside the original, which is left without use.
   Value packed = ob.create<arith::ConstantOp>(op.getRhs().getLoc(), toAttribute(out, "packed"));
 
@@ -57,7 +57,7 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
     return v == packed ? Sizes{ob.getIndexAttr(1)} : strides(v);
   });
   TemplateCall call(writer, "gemm8", byteArgs("Gemm8Args", kernel));
-  byteParameters(call, t, op.getLhsUnsigned());
+  byteParameters(call, t, layout, op.getLhsUnsigned());
   const MatrixLoop &m = p->rows.back(), &n = p->columns[0], &k = p->inner[0];
   call.buffer("a", writer.place(op.getLhs()).buffer);
   call.buffer("b", writer.place(packed).buffer);

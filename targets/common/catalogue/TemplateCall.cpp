@@ -65,10 +65,13 @@ Operation* heavyOp(KernelOp kernel) {
 Operation* heavyByteOp(KernelOp kernel) {
   Operation* heavy = onlyHeavyOp(kernel);
   if (!heavy || !getElementTypeOrSelf(heavy->getResult(0).getType()).isInteger(32) ||
-      !getElementTypeOrSelf(heavy->getOperand(0).getType()).isInteger(8) ||
-      !getElementTypeOrSelf(heavy->getOperand(1).getType()).isInteger(8))
+      !getElementTypeOrSelf(heavy->getOperand(0).getType()).isInteger(8))
     return nullptr;
-  auto fits = [](Type t) { return t.isF32() || t.isInteger(32) || t.isInteger(8); };
+  Type weights = getElementTypeOrSelf(heavy->getOperand(1).getType());
+  if (!weights.isInteger(8) && !weights.isInteger(16)) return nullptr;
+  auto fits = [&](Type t) {
+    return t.isF32() || t.isInteger(32) || t.isInteger(8) || t == weights;
+  };
   return isEpilogue(kernel, heavy, IntegerType::get(kernel.getContext(), 32), fits) ? heavy
                                                                                     : nullptr;
 }

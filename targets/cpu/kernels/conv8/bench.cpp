@@ -19,8 +19,9 @@ void add(Bench& bench, int64_t size, int64_t IC, int64_t OC, int64_t kernel, int
   a.images = 1, a.IC = IC, a.OC = OC, a.groups = 1;
   a.height = a.width = {size, out, kernel, stride, 1, pad};
   a.xPixel = IC, a.xRow = size * IC, a.xPlane = a.xImage = size * size * IC, a.yPixel = OC;
-  int8_t* packed = bytes(packedConv8Bytes(OC, IC, taps, 1, NR, Group));
-  packConv8(bytes(OC * IC * taps), OC, IC, taps, 1, NR, Group, false, packed);
+  const PanelLayout layout{NR, Group};
+  int8_t* packed = bytes(packedConv8Bytes(OC, IC, taps, 1, layout));
+  packConv8(std::vector<int16_t>(size_t(OC * IC * taps), 3).data(), OC, IC, taps, 1, layout, packed);
   a.x = bytes(size * size * IC), a.w = packed;
   a.y = reinterpret_cast<int32_t*>(allocate(out * out * OC));
   a.workspace = allocate(conv8WorkspaceBytes(taps * IC) / 4);
@@ -29,7 +30,7 @@ void add(Bench& bench, int64_t size, int64_t IC, int64_t OC, int64_t kernel, int
                 (long long)kernel, (long long)kernel, (long long)stride, (long long)size,
                 (long long)IC, (long long)OC, MR, NR, Group);
   bench.add(name, 2.0 * double(out * out) * double(OC) * double(IC * taps),
-            [=] { conv8<MR, NV, Bytes, Group, true>(a, Identity{}, serial()); });
+            [=] { conv8<MR, NV, Bytes, Group, true, false>(a, Identity{}, serial()); });
 }
 
 } // namespace

@@ -22,16 +22,17 @@ template <int MR, int NV, int Bytes, int Group, bool Unsigned = true>
 void add(Bench& bench, int64_t M, int64_t N, int64_t K) {
   constexpr int NR = NV * Bytes / 4;
   const auto* a = reinterpret_cast<int8_t*>(allocate(M * K / 4 + 1));
-  const auto* b = reinterpret_cast<int8_t*>(allocate(K * N / 4 + 1));
-  auto* packed = reinterpret_cast<int8_t*>(allocate(packedGemm8Bytes(K, N, NR, Group) / 4));
+  const std::vector<int16_t> b(size_t(K * N), 3);
+  const PanelLayout layout{NR, Group, Group == 4 && !Unsigned};
+  auto* packed = reinterpret_cast<int8_t*>(allocate(packedGemm8Bytes(K, N, layout) / 4));
   const float* scale = allocate(N);
   float* c = allocate(M * N);
-  packGemm8(b, K, N, N, 1, NR, Group, Group == 4 && !Unsigned, packed);
+  packGemm8(b.data(), K, N, N, 1, layout, packed);
   char name[100];
   std::snprintf(name, sizeof name, "%lldx%lldx%lld %s tile %dx%d, group %d", (long long)M,
                 (long long)N, (long long)K, Unsigned ? "u8" : "s8", MR, NR, Group);
   bench.add(name, 2.0 * double(M) * double(N) * double(K), [=] {
-    gemm8<MR, NV, Bytes, Group, Unsigned>(Gemm8Args<float>{a, K, packed, c, N, M, N, K},
+    gemm8<MR, NV, Bytes, Group, Unsigned, false>(Gemm8Args<float>{a, K, packed, c, N, M, N, K},
                                           Dequantise{scale}, serial());
   });
 }

@@ -3,11 +3,12 @@
 // C = epilogue(A * B) of 8-bit numbers, summed in 32 bits, with B packed when the model was
 // compiled:
 //
-//   gemm8<MR, NV, Bytes, Group, Unsigned>(args, epilogue, threads)
+//   gemm8<MR, NV, Bytes, Group, Unsigned, Offsets>(args, epilogue, threads)
 //
 // MR rows by NV vectors of Bytes bytes is the tile, NR = NV * Bytes / 4 its width; `Group` is how
-// many numbers are multiplied at once (tile8.h), `Unsigned` says that A is u8. B is s8, and lies in
-// ceil(N / NR) panels (pack.h). The epilogue gets vectors of i32 and gives vectors of Out.
+// many numbers are multiplied at once (tile8.h), `Unsigned` says that A is u8, `Offsets` that columns
+// of B are s8 plus a number each. B lies in ceil(N / NR) panels (pack.h). The epilogue gets vectors
+// of i32 and gives vectors of Out.
 #ifndef ORTC_KERNELS_GEMM8_H
 #define ORTC_KERNELS_GEMM8_H
 
@@ -37,30 +38,56 @@ template <class Out> struct Rows8 {
   int64_t firstColumn;
 };
 
+// A staged row is its units, with offsets followed by their sum.
+template <int Group, bool Offsets> constexpr int64_t stagePitch8(int64_t K) {
+  return unitsOf<Group>(K) + Offsets;
+}
+
 // How many rows make up a block: MR, or what there is room for when they are long.
-template <int MR, int Group> constexpr int64_t blockRows8(int64_t K) {
-  const int64_t fitting = unitsOf<Group>(K) > 0 ? kStageUnits / unitsOf<Group>(K) : MR;
+template <int MR, int Group, bool Offsets> constexpr int64_t blockRows8(int64_t K) {
+  const int64_t pitch = stagePitch8<Group, Offsets>(K), fitting = pitch > 0 ? kStageUnits / pitch : MR;
   return fitting < MR ? fitting : MR;
+}
+
+// What a tile of sums starts with: the panel's numbers, and its offsets times the sum of each row.
+template <int NV, int Bytes, bool Offsets>
+ORTC_INLINE void startTile8(const int8_t* panel, const uint32_t* rowSums, int64_t pitch, int rows,
+                            uint32_t* tile) {
+  using U = Sums<Bytes>;
+  constexpr int lanes = lanes_of<U>;
+  const auto* heads = reinterpret_cast<const uint32_t*>(panel);
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+    for (int j = 0; j < NV; ++j) {
+      U start = load<U>(heads + j * lanes);
+      if constexpr (Offsets)
+        start += load<U>(heads + (NV + j) * lanes) * splat<U>(rowSums[r * pitch]);
+      store<U>(tile + (r * NV + j) * lanes, start);
+    }
 }
 
 // Blocks [blockBegin, blockEnd) of rows times panels [panelBegin, panelEnd). As many blocks as
 // there is room for are staged together, and each panel is used for all of them. `stage(m, units)`
 // writes the units of row m.
-template <int MR, int NV, int Bytes, int Group, class Out, class Stage, class Epilogue>
+template <int MR, int NV, int Bytes, int Group, bool Offsets, class Out, class Stage, class Epilogue>
 ORTC_INLINE void computeBlocks8(const Rows8<Out>& s, int64_t blockBegin, int64_t blockEnd,
                                 int64_t panelBegin, int64_t panelEnd, const Stage& stage,
                                 const Epilogue& epilogue) {
   constexpr int NR = NV * Bytes / 4;
-  const int64_t units = unitsOf<Group>(s.K), panelBytes = panelBytes8<Group>(units, NR);
-  const int64_t height = blockRows8<MR, Group>(s.K), blockUnits = height * units;
+  const int64_t units = unitsOf<Group>(s.K), panelBytes = panelBytes8<Group, Offsets>(units, NR);
+  const int64_t pitch = stagePitch8<Group, Offsets>(s.K);
+  const int64_t height = blockRows8<MR, Group, Offsets>(s.K), blockUnits = height * pitch;
   const int64_t group = blockUnits > 0 ? kStageUnits / blockUnits : blockEnd - blockBegin;
   alignas(64) uint32_t staged[kStageUnits];
   alignas(64) uint32_t tile[MR * NR];
   for (int64_t i0 = blockBegin; i0 < blockEnd; i0 += group) {
     const int64_t i1 = i0 + group < blockEnd ? i0 + group : blockEnd;
     const int64_t end = i1 * height < s.M ? i1 * height : s.M;
-    for (int64_t m = i0 * height; m < end; ++m)
-      stage(m, staged + (m - i0 * height) * units);
+    for (int64_t m = i0 * height; m < end; ++m) {
+      uint32_t* row = staged + (m - i0 * height) * pitch;
+      stage(m, row);
+      if constexpr (Offsets) row[units] = sumOfUnits<Group, Bytes>(row, units);
+    }
     for (int64_t p = panelBegin; p < panelEnd; ++p) {
       const int8_t* panel = s.b + p * panelBytes;
       const int64_t n = p * NR;
@@ -69,12 +96,12 @@ ORTC_INLINE void computeBlocks8(const Rows8<Out>& s, int64_t blockBegin, int64_t
         const int rows = int(s.M - m < height ? s.M - m : height);
         const uint32_t* a = staged + (i - i0) * blockUnits;
         uint32_t* sums = tile;
-        for (int r = 0; r < rows; ++r)
-          __builtin_memcpy(tile + r * NR, panel, NR * 4);
+        startTile8<NV, Bytes, Offsets>(panel, a + units, pitch, rows, tile);
+        const int8_t* b = panel + panelBytes8<Group, Offsets>(0, NR);
         forPieces<MR, Rows::Any>(rows, [&](auto size) {
           constexpr int h = decltype(size)::value;
-          multiply8<h, NV, Bytes, Group>(a, units, panel + NR * 4, units, sums);
-          a += h * units;
+          multiply8<h, NV, Bytes, Group>(a, pitch, b, units, sums);
+          a += h * pitch;
           sums += h * NR;
         });
         const Tile8<Out> t{s.c + m * s.ldc + n, s.ldc, s.firstRow + m, s.firstColumn + n, s.N - n};
@@ -84,12 +111,13 @@ ORTC_INLINE void computeBlocks8(const Rows8<Out>& s, int64_t blockBegin, int64_t
   }
 }
 
-template <int MR, int NV, int Bytes, int Group, bool Unsigned, class Out, class Epilogue>
+template <int MR, int NV, int Bytes, int Group, bool Unsigned, bool Offsets, class Out,
+          class Epilogue>
 ORTC_NOINLINE void gemm8(const Gemm8Args<Out>& g, const Epilogue& epilogue,
                          const executor& threads) {
   constexpr int NR = NV * Bytes / 4;
   if (g.M <= 0 || g.N <= 0) return;
-  const int64_t height = blockRows8<MR, Group>(g.K), blocks = (g.M + height - 1) / height;
+  const int64_t height = blockRows8<MR, Group, Offsets>(g.K), blocks = (g.M + height - 1) / height;
   const int64_t panels = (g.N + NR - 1) / NR;
   const int64_t batches = g.outer.count * g.inner.count;
   // A multiply-add of 8 bits takes about half the time of one in f32.
@@ -110,7 +138,7 @@ ORTC_NOINLINE void gemm8(const Gemm8Args<Out>& g, const Epilogue& epilogue,
     const auto stage = [&](int64_t m, uint32_t* units) {
       stageRow<Group, Unsigned, Bytes>(a + m * g.lda, g.K, units);
     };
-    computeBlocks8<MR, NV, Bytes, Group>(s, blockBegin, blockEnd, panelBegin, panelEnd, stage,
+    computeBlocks8<MR, NV, Bytes, Group, Offsets>(s, blockBegin, blockEnd, panelBegin, panelEnd, stage,
                                          epilogue);
   };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of 8-bit numbers against a plain loop: equal to the last bit, for both signs of A and
-// both groups, with edges in both directions, pitches, batches, long rows and memory that ends in
+// Products of 8-bit numbers against a plain loop: equal to the last bit, for both signs of A, both
+// groups, and columns with and without offsets, with edges in both directions, pitches, batches, long rows and memory that ends in
 // an unmapped page.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
@@ -58,34 +58,40 @@ struct Shape {
   int64_t ldaExtra = 0, ldcExtra = 0;
 };
 
-template <int MR, int NV, int Bytes, int Group, bool Unsigned>
+template <int MR, int NV, int Bytes, int Group, bool Unsigned, bool Offsets = false>
 void check(const Shape& s, const executor& pool = serial()) {
-  constexpr int NR = NV * Bytes / 4;
+  const PanelLayout layout{NV * Bytes / 4, Group, Group == 4 && !Unsigned, Offsets};
   const int64_t lda = s.K + s.ldaExtra, ldc = s.N + s.ldcExtra;
-  const int64_t panels = packedGemm8Bytes(s.K, s.N, NR, Group);
-  GuardedBytes a(s.batch * s.M * lda - s.ldaExtra), b(s.batch * s.K * s.N),
+  const int64_t panels = packedGemm8Bytes(s.K, s.N, layout);
+  GuardedBytes a(s.batch * s.M * lda - s.ldaExtra), bytes(s.batch * s.K * s.N),
       packed(s.batch * panels), narrow(s.batch * s.M * ldc - s.ldcExtra);
   std::vector<int32_t> wide(s.batch * s.M * ldc, 77), row(s.batch * s.M);
   std::vector<float> scale(s.N);
-  a.randomise(1), b.randomise(2);
+  a.randomise(1), bytes.randomise(2);
+  std::vector<int16_t> b(s.batch * s.K * s.N); // u8 less a zero point for each column, or s8
+  for (size_t i = 0; i < b.size(); ++i) {
+    const int8_t x = bytes[int64_t(i)];
+    b[i] = int16_t(Offsets ? int(uint8_t(x)) - int(int64_t(i) % s.N * 37 % 256) : x);
+  }
   for (int64_t i = 0; i < s.N; ++i)
     scale[i] = 0.003f + 0.0001f * float(i % 7);
   for (size_t i = 0; i < row.size(); ++i)
     row[i] = int32_t(i * 2654435761u); // sums wrap
   for (int64_t i = 0; i < s.batch; ++i)
-    packGemm8(b.data() + i * s.K * s.N, s.K, s.N, s.N, 1, NR, Group, Group == 4 && !Unsigned,
+    packGemm8(b.data() + i * s.K * s.N, s.K, s.N, s.N, 1, layout,
               packed.data() + i * panels);
   const auto run = [&](auto* c, const auto& epilogue) {
     Gemm8Args<std::remove_reference_t<decltype(*c)>> g{a.data(), lda, packed.data(), c,
                                                        ldc,      s.M, s.N,           s.K};
     GemmBatch& batch = s.batch % 2 ? g.inner : g.outer;
     batch = {s.batch, s.M * lda, panels, s.M * ldc};
-    gemm8<MR, NV, Bytes, Group, Unsigned>(g, epilogue, pool);
+    gemm8<MR, NV, Bytes, Group, Unsigned, Offsets>(g, epilogue, pool);
   };
   run(wide.data(), AddRow{row.data()});
   run(narrow.data(), Requantise{scale.data(), 3.0f});
 
-  INFO("tile " << MR << "x" << NR << ", group " << Group << (Unsigned ? ", u8" : ", s8")
+  INFO("tile " << MR << "x" << layout.NR << ", group " << Group << (Unsigned ? ", u8" : ", s8")
+               << (Offsets ? ", offsets" : "")
                << ": M=" << s.M << " N=" << s.N << " K=" << s.K << " batch=" << s.batch);
   int64_t wrong = 0;
   for (int64_t i = 0; i < s.batch; ++i)
@@ -108,26 +114,30 @@ void check(const Shape& s, const executor& pool = serial()) {
       REQUIRE(wide[m * ldc + n] == 77);
 }
 
-template <int MR, int NV, int Bytes, int Group, bool Unsigned> void checkTile() {
+template <int MR, int NV, int Bytes, int Group, bool Unsigned, bool Offsets> void checkTile() {
   constexpr int64_t NR = NV * Bytes / 4;
   for (int64_t M : {1, 2, 3, 7, 8, 13})
     for (int64_t N : {int64_t(1), NR - 1, NR, 2 * NR + 3})
-      check<MR, NV, Bytes, Group, Unsigned>({M, N, 19});
+      check<MR, NV, Bytes, Group, Unsigned, Offsets>({M, N, 19});
   for (int64_t K : {1, 2, 3, 4, 5, 15, 16, 17, 31, 33, 63, 64, 65, 127, 130})
-    check<MR, NV, Bytes, Group, Unsigned>({MR + 1, NR + 1, K, 1, 3, 5});
-  check<MR, NV, Bytes, Group, Unsigned>({2 * MR + 1, NR + 5, 70, 3, 3, 7});
-  check<MR, NV, Bytes, Group, Unsigned>({MR, NR, 33, 4, 0, 1});
+    check<MR, NV, Bytes, Group, Unsigned, Offsets>({MR + 1, NR + 1, K, 1, 3, 5});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>({2 * MR + 1, NR + 5, 70, 3, 3, 7});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>({MR, NR, 33, 4, 0, 1});
   // Rows so long that fewer than MR are staged, and many blocks.
-  check<MR, NV, Bytes, Group, Unsigned>({MR + 1, 3, Group * (kStageUnits / 3)});
-  check<MR, NV, Bytes, Group, Unsigned>({2, 3, Group * kStageUnits});
-  check<MR, NV, Bytes, Group, Unsigned>({9 * MR + 2, 2 * NR, Group * (kStageUnits / (4 * MR)) - 1});
-  check<MR, NV, Bytes, Group, Unsigned>({MR, NR, 0});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>({MR + 1, 3, Group * (kStageUnits / 3 - 1)});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>({2, 3, Group * (kStageUnits - 1)});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>({9 * MR + 2, 2 * NR, Group * (kStageUnits / (4 * MR) - 1) - 1});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>({MR, NR, 0});
+}
+template <int MR, int NV, int Bytes, bool Offsets> void checkSigns() {
+  checkTile<MR, NV, Bytes, 2, true, Offsets>();
+  checkTile<MR, NV, Bytes, 2, false, Offsets>();
+  checkTile<MR, NV, Bytes, 4, true, Offsets>(); // plain arithmetic where there is no instruction
+  checkTile<MR, NV, Bytes, 4, false, Offsets>();
 }
 template <int MR, int NV, int Bytes> void checkAll() {
-  checkTile<MR, NV, Bytes, 2, true>();
-  checkTile<MR, NV, Bytes, 2, false>();
-  checkTile<MR, NV, Bytes, 4, true>(); // in plain arithmetic where there is no such instruction
-  checkTile<MR, NV, Bytes, 4, false>();
+  checkSigns<MR, NV, Bytes, false>();
+  checkSigns<MR, NV, Bytes, true>();
 }
 
 // Each build tests the vectors of its instruction set: there is a build for each.
@@ -151,7 +161,7 @@ TEST_CASE("any number of threads gives the same") {
   for (const executor& pool : {two.get(), five.get()}) {
     check<4, 2, 16, 2, true>({150, 150, 300}, pool);
     check<4, 2, 16, 4, false>({150, 150, 300, 2}, pool);
-    check<1, 4, 16, 2, false>({1, 3000, 1500}, pool);
+    check<1, 4, 16, 2, false, true>({1, 3000, 1500}, pool);
   }
 }
 

@@ -11,7 +11,8 @@
 //   Group 2  two of each, A as 16-bit numbers, B as bytes that are widened: vpmaddwd, or plain
 //            arithmetic
 //
-// (vpmaddubsw is not used: it saturates.) Rows of A are brought into this form as they are needed
+// (vpmaddubsw is not used: it saturates.) Columns of B that are not s8 (u8 with a zero point) are
+// s8 + an offset, which is multiplied with the sum of A's row. Rows of A are brought into this form as they are needed
 // (`stageRow`): that also takes care of signs and of what is left at the end of a row, and costs a
 // few percent of the product. B is packed when the model is compiled.
 //
@@ -111,41 +112,55 @@ template <int Group> constexpr int64_t unitsOf(int64_t K) {
   return (K + Group - 1) / Group;
 }
 
+// s8 or u8 as 16-bit numbers.
+template <bool Unsigned, class B> ORTC_INLINE like<int16_t, B> widen8(B v) {
+  if constexpr (Unsigned)
+    return bits_as<like<int16_t, B>>(convert<uint16_t>(bits_as<like<uint8_t, B>>(v)));
+  else
+    return convert<int16_t>(v);
+}
+
 // K numbers of A as units. Group 4 wants them without sign: s8 is moved up by 128, which the packed
-// B takes back. The rest of the last unit is multiplied with zeros.
+// B takes back. The rest of the last unit is 0. A row that is long enough ends with a vector that
+// overlaps the one before.
 template <int Group, bool Unsigned, int Bytes>
 ORTC_NOINLINE void stageRow(const int8_t* a, int64_t K, uint32_t* units) {
+  using B = vec<int8_t, Group == 4 ? Bytes : Bytes / 2>;
+  constexpr int64_t step = lanes_of<B>;
+  const auto staged = [](auto v) {
+    if constexpr (Group == 4)
+      return decltype(v)(v ^ splat<decltype(v)>(int8_t(Unsigned ? 0 : -128)));
+    else
+      return widen8<Unsigned>(v);
+  };
+  auto* out = reinterpret_cast<elem_of<decltype(staged(B{}))>*>(units);
   int64_t k = 0;
-  if constexpr (Group == 4) {
-    using V = vec<int8_t, Bytes>;
-    constexpr auto flip = int8_t(Unsigned ? 0 : -128);
-    auto* out = reinterpret_cast<int8_t*>(units);
-    for (; k + Bytes <= K; k += Bytes)
-      store<V>(out + k, load<V>(a + k) ^ splat<V>(flip));
-    for (; k + 4 <= K; k += 4)
-      store<vec<int8_t, 4>>(out + k, load<vec<int8_t, 4>>(a + k) ^ splat<vec<int8_t, 4>>(flip));
-    if (k < K) {
-      uint32_t last = 0;
-      for (int64_t i = 0; k + i < K; ++i)
-        last |= uint32_t(uint8_t(a[k + i] ^ flip)) << (8 * i);
-      units[k / 4] = last;
-    }
+  if (K >= step) {
+    for (; k + step <= K; k += step)
+      store(out + k, staged(load<B>(a + k)));
+    if (k < K) store(out + K - step, staged(load<B>(a + K - step)));
   } else {
-    using B = vec<int8_t, Bytes / 2>;
-    auto* out = reinterpret_cast<int16_t*>(units);
-    const auto widened = [](auto v) {
-      if constexpr (Unsigned)
-        return bits_as<like<int16_t, decltype(v)>>(
-            convert<uint16_t>(bits_as<like<uint8_t, decltype(v)>>(v)));
-      else
-        return convert<int16_t>(v);
-    };
-    for (; k + Bytes / 2 <= K; k += Bytes / 2)
-      store(out + k, widened(load<B>(a + k)));
     for (; k < K; ++k)
-      out[k] = Unsigned ? int16_t(uint8_t(a[k])) : int16_t(a[k]);
-    if (k % 2) out[k] = 0;
+      out[k] = lane(staged(splat<vec<int8_t, 4>>(a[k])), 0);
   }
+  for (k = K; k % Group; ++k)
+    out[k] = 0;
+}
+
+// The sum of the numbers in a row of units.
+template <int Group, int Bytes> ORTC_INLINE uint32_t sumOfUnits(const uint32_t* a, int64_t units) {
+  using U = Sums<Bytes>;
+  using W = decltype(loadUnits<Group, Bytes>(nullptr));
+  const W ones = splat<W>(1);
+  U sums = {};
+  int64_t u = 0;
+  for (; u + lanes_of<U> <= units; u += lanes_of<U>)
+    sums = dot8<Group>(sums, load<U>(a + u), ones);
+  uint32_t sum = sum_lanes(sums);
+  for (; u < units; ++u)
+    for (int i = 0; i < Group; ++i)
+      sum += Group == 4 ? a[u] >> (8 * i) & 255u : uint32_t(int32_t(a[u] << (16 * (1 - i))) >> 16);
+  return sum;
 }
 
 // tile[MR][NV * lanes] += A * B over `units`; rows of A are `pitch` units apart. Never inlined, as
@@ -213,13 +228,14 @@ ORTC_NOINLINE void finishTile8(const Tile8<Out>& t, const uint32_t* tile, int ro
   }
 }
 
-// A panel of B is NR 32-bit numbers that sums start with, then its units.
-template <int Group> constexpr int64_t panelBytes8(int64_t units, int64_t NR) {
-  return NR * 4 + units * NR * Group;
+// A panel of B is NR 32-bit numbers that sums start with, NR offsets where there are any, then its
+// units.
+template <int Group, bool Offsets> constexpr int64_t panelBytes8(int64_t units, int64_t NR) {
+  return NR * (Offsets ? 8 : 4) + units * NR * Group;
 }
 
 // Units of A that are staged at once: 64 KB, most of which stays in the L1 cache or next to it. A
-// row may have so many.
+// row may have one less, which stands for its sum.
 constexpr int64_t kStageUnits = 16384;
 
 ORTC_RT_ISA_END
