@@ -71,6 +71,17 @@ TypedAttr toAttr(const HostValue& v, Type type) {
 }
 } // namespace
 
+bool isDequantised(Operation* op) {
+  auto g = dyn_cast<linalg::GenericOp>(op);
+  if (!g || g.getNumReductionLoops() || g.getNumResults() != 1) return false;
+  auto result = cast<RankedTensorType>(g.getResult(0).getType());
+  return !result.getElementType().isInteger(8) && llvm::any_of(g.getInputs(), [&](Value v) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    return type && type.getElementType().isInteger(8) && type.getShape() == result.getShape() &&
+           type.getRank() > 1;
+  });
+}
+
 FailureOr<SmallVector<TypedAttr>> foldToConstants(Operation* op, FoldLimits& limits) {
   if (!isCandidate(op)) return failure();
   // Cheap refusals first: an operand that is no constant, a result that is too large in any case.
@@ -142,7 +153,7 @@ Value simplifyBuilt(OpBuilder& b, Value built) {
   auto result = dyn_cast<OpResult>(built);
   if (!result) return built;
   Operation* op = result.getOwner();
-  if (op->hasTrait<OpTrait::ConstantLike>()) return built;
+  if (op->hasTrait<OpTrait::ConstantLike>() || isDequantised(op)) return built;
   if (isa<OrtcDialect, tensor::TensorDialect, arith::ArithDialect>(op->getDialect())) {
     SmallVector<Value> folded;
     if (succeeded(b.tryFold(op, folded)) && folded.size() == op->getNumResults() &&

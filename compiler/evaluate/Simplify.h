@@ -20,9 +20,13 @@ struct FoldLimits {
   uint64_t steps = uint64_t(1) << 29;
   uint64_t total = uint64_t(1) << 33;
   /// What import folds at once: small things that shapes are made of. Larger ones wait for the
-  /// passes, which may want to see the ops first (a dequantised weight).
+  /// passes.
   static FoldLimits small() { return {4096, 0, 1 << 20, 1 << 20}; }
 };
+
+/// Does `op` make a tensor of as many constants of 8 bits, each for itself? These are dequantised
+/// weights, which passes want to see before they are folded.
+bool isDequantised(mlir::Operation* op);
 
 /// The values of the results of `op` when all that it reads are constants and the limits allow it.
 mlir::FailureOr<llvm::SmallVector<mlir::TypedAttr>> foldToConstants(mlir::Operation* op,
@@ -35,7 +39,8 @@ mlir::FailureOr<llvm::SmallVector<mlir::TypedAttr>> foldToConstants(mlir::Operat
 /// and ortc.reshape.
 mlir::Value tryScalarise(mlir::OpBuilder& b, mlir::Operation* op);
 
-/// A simpler value that is equal to `built`, or `built` itself. Never erases anything.
+/// A simpler value that is equal to `built`, or `built` itself. Never erases anything, and leaves
+/// dequantised weights.
 mlir::Value simplifyBuilt(mlir::OpBuilder& b, mlir::Value built);
 
 } // namespace ortc

@@ -13,18 +13,6 @@ namespace ortc {
 #include "compiler/passes/Passes.h.inc"
 
 namespace {
-/// A tensor that an elementwise op makes of as many constants of 8 bits: dequantised weights.
-bool isDequantised(Operation& op) {
-  auto g = dyn_cast<linalg::GenericOp>(op);
-  if (!g || g.getNumReductionLoops() || g.getNumResults() != 1) return false;
-  auto result = cast<RankedTensorType>(g.getResult(0).getType());
-  return !result.getElementType().isInteger(8) && llvm::any_of(g.getInputs(), [&](Value v) {
-    auto type = dyn_cast<RankedTensorType>(v.getType());
-    return type && type.getElementType().isInteger(8) && type.getShape() == result.getShape() &&
-           type.getRank() > 1;
-  });
-}
-
 struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
   using FoldConstantsBase::FoldConstantsBase;
 
@@ -41,7 +29,7 @@ struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
     for (Region& region : regions)
       for (Block& block : region)
         for (Operation& op : llvm::make_early_inc_range(block)) {
-          if (keepQuantised && isDequantised(op)) continue;
+          if (keepQuantised && isDequantised(&op)) continue;
           auto constants = foldToConstants(&op, limits);
           if (failed(constants)) {
             // Bodies of structured ops are scalar code, which folds by itself.

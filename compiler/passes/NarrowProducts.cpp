@@ -61,9 +61,16 @@ std::optional<std::pair<unsigned, bool>> byteArgument(Value v, linalg::GenericOp
   return std::pair(arg.getArgNumber(), isa<arith::ExtUIOp, arith::UIToFPOp>(op));
 }
 
+/// Where there is one element only, the map says 0: weights of one tap read their factors by any of
+/// the tap's dims.
 Factor factorOf(linalg::GenericOp g, unsigned input, bool isUnsigned = false) {
   OpOperand* operand = g.getDpsInputOperand(input);
-  return {operand->get(), g.getMatchingIndexingMap(operand), isUnsigned};
+  AffineMap map = g.getMatchingIndexingMap(operand);
+  auto shape = cast<RankedTensorType>(operand->get().getType()).getShape();
+  SmallVector<AffineExpr> exprs(map.getResults());
+  for (auto [expr, size] : llvm::zip(exprs, shape))
+    if (size == 1) expr = getAffineConstantExpr(0, g.getContext());
+  return {operand->get(), AffineMap::get(map.getNumDims(), 0, exprs, g.getContext()), isUnsigned};
 }
 
 /// Does the factor read the same element everywhere?
@@ -114,9 +121,9 @@ std::optional<Quantised> quantised(Value v) {
   }
   auto x = byteArgument(number, g);
   if (!x) return std::nullopt;
-  Factor bytes = factorOf(g, x->first);
-  if (!bytes.map.isIdentity()) return std::nullopt;
-  q.bytes = bytes.tensor, q.isUnsigned = x->second;
+  OpOperand* bytes = g.getDpsInputOperand(x->first);
+  if (!g.getMatchingIndexingMap(bytes).isIdentity()) return std::nullopt;
+  q.bytes = bytes->get(), q.isUnsigned = x->second;
   return q;
 }
 

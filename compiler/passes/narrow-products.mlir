@@ -113,6 +113,33 @@ func.func @padded(%x: tensor<1x1x4x4xi8>, %z: tensor<i8>) -> tensor<1x1x4x4xi32>
   return %y : tensor<1x1x4x4xi32>
 }
 
+// Weights of one tap: their scales may be read by any dim of size 1.
+// CHECK-LABEL: @one_tap
+// CHECK: ortc.conv
+// CHECK-SAME: tensor<1x2x4x4xi8>, tensor<3x2x1x1xi8> -> tensor<1x3x4x4xi32>
+func.func @one_tap(%x: tensor<1x2x4x4xi8>, %xs: tensor<f32>) -> tensor<1x3x4x4xf32> {
+  %w = arith.constant dense<3> : tensor<3x2x1x1xi8>
+  %ws = arith.constant dense<0.5> : tensor<3x1x1x1xf32>
+  %e = tensor.empty() : tensor<1x2x4x4xf32>
+  %f = tensor.empty() : tensor<3x2x1x1xf32>
+  %g = tensor.empty() : tensor<1x3x4x4xf32>
+  %a = linalg.generic {indexing_maps = [#nchw, #one, #nchw], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x, %xs : tensor<1x2x4x4xi8>, tensor<f32>) outs(%e : tensor<1x2x4x4xf32>) {
+  ^bb0(%v: i8, %s: f32, %o: f32):
+    %n = arith.sitofp %v : i8 to f32
+    %r = arith.mulf %n, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<1x2x4x4xf32>
+  %b = linalg.generic {indexing_maps = [#nchw, affine_map<(n, c, h, w) -> (n, 0, h, w)>, #nchw], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w, %ws : tensor<3x2x1x1xi8>, tensor<3x1x1x1xf32>) outs(%f : tensor<3x2x1x1xf32>) {
+  ^bb0(%v: i8, %s: f32, %o: f32):
+    %n = arith.sitofp %v : i8 to f32
+    %r = arith.mulf %n, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<3x2x1x1xf32>
+  %y = ortc.conv(%a, %b) into %g {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+       : tensor<1x2x4x4xf32>, tensor<3x2x1x1xf32> -> tensor<1x3x4x4xf32>
+  return %y : tensor<1x3x4x4xf32>
+}
+
 // Floats that are no quantised numbers stay; so does a product of two computed tensors.
 // CHECK-LABEL: @others
 // CHECK: ortc.contract({{.*}}xf32> -> tensor<4x2xf32>
