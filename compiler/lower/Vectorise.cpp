@@ -20,7 +20,17 @@ namespace {
 /// Loops with fewer turns than this are not worth a vector.
 constexpr int64_t kFewTurns = 4;
 
+/// What lanes hold: f32, and integers that are no wider, for quantised numbers. i1 is a mask.
+bool isNumber(Type t) {
+  return t.isF32() || t.isInteger(8) || t.isInteger(16) || t.isInteger(32);
+}
+
 bool isElementwise(Operation* op) {
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp,
+          arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::CmpIOp,
+          arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
+          arith::FPToSIOp, arith::FPToUIOp>(op))
+    return isNumber(op->getOperand(0).getType()); // not on masks
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp,
              arith::MaximumFOp, arith::MinimumFOp, arith::CmpFOp, arith::SelectOp, math::ExpOp,
              math::ExpM1Op, math::LogOp, math::Log1pOp, math::TanhOp, math::ErfOp, math::SqrtOp,
@@ -75,7 +85,7 @@ public:
                        : isa<arith::MaximumFOp>(c) ? -INFINITY
                                                    : INFINITY;
       neutrals.push_back(b.create<arith::ConstantOp>(
-          loc, DenseElementsAttr::get(vectorType(),
+          loc, DenseElementsAttr::get(floatsType(),
                                       b.getF32FloatAttr(static_cast<float>(neutral)).getValue())));
     }
     inits = neutrals;
@@ -101,7 +111,7 @@ public:
       // Lanes past the end hold rubbish.
       if (mask) wide = b.create<arith::SelectOp>(loc, mask, wide, neutrals[i]);
       Operation* combined =
-          b.create(loc, op.getName().getIdentifier(), {carried, wide}, {vectorType()});
+          b.create(loc, op.getName().getIdentifier(), {carried, wide}, {floatsType()});
       next.push_back(combined->getResult(0));
     }
     // in the order of the yield
@@ -143,11 +153,12 @@ private:
   Value mask; // of the lanes that are inside; null when all always are
   llvm::DenseMap<Value, std::optional<int64_t>>
       strides;                   // of index values, along the loop; none: not linear
-  llvm::DenseSet<Value> varying; // f32 and i1 values that differ from lane to lane
+  llvm::DenseSet<Value> varying; // numbers and i1 that differ from lane to lane
   bool anyStore = false, anyVectorLoad = false;
 
-  VectorType vectorType() { return VectorType::get({lanes}, b.getF32Type()); }
-  VectorType maskType() { return VectorType::get({lanes}, b.getI1Type()); }
+  VectorType vectorType(Type lane) { return VectorType::get({lanes}, lane); }
+  VectorType floatsType() { return vectorType(b.getF32Type()); }
+  VectorType maskType() { return vectorType(b.getI1Type()); }
 
   bool goodCount() {
     auto n = getConstantIntValue(loop.getUpperBound());
@@ -178,13 +189,13 @@ private:
     if (auto load = dyn_cast<memref::LoadOp>(op)) {
       auto stride = strideOf(load.getIndices()[0]);
       if (stride == 0) return true;
-      if (stride != 1 || !load.getType().isF32()) return false;
+      if (stride != 1 || !isNumber(load.getType())) return false;
       varying.insert(load.getResult());
       return anyVectorLoad = true;
     }
     if (auto store = dyn_cast<memref::StoreOp>(op)) {
       anyStore = true;
-      return strideOf(store.getIndices()[0]) == 1 && store.getValueToStore().getType().isF32();
+      return strideOf(store.getIndices()[0]) == 1 && isNumber(store.getValueToStore().getType());
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       if (isVarying(branch.getCondition())) return false;
@@ -198,7 +209,7 @@ private:
           varies |= isVarying(y);
           if (strideOf(y) != 0) return false;
         }
-        if (varies && !r.getType().isF32()) return false;
+        if (varies && !isNumber(r.getType())) return false;
         if (varies) varying.insert(r);
       }
       return true;
@@ -206,10 +217,10 @@ private:
     if (auto inner = dyn_cast<scf::ForOp>(op)) {
       for (Value v : {inner.getLowerBound(), inner.getUpperBound(), inner.getStep()})
         if (strideOf(v) != 0) return false;
-      // What is carried may vary from the second turn on: assume it of all f32, and forbid it of
-      // the rest.
+      // What is carried may vary from the second turn on: assume it of all numbers, and forbid it
+      // of the rest.
       for (auto [arg, init] : llvm::zip(inner.getRegionIterArgs(), inner.getInitArgs())) {
-        if (arg.getType().isF32())
+        if (isNumber(arg.getType()))
           varying.insert(arg);
         else if (isVarying(init) || strideOf(init) != 0)
           return false;
@@ -217,7 +228,7 @@ private:
       if (!analyse(*inner.getBody())) return false;
       for (auto [r, y] :
            llvm::zip(inner.getResults(), inner.getBody()->getTerminator()->getOperands())) {
-        if (r.getType().isF32())
+        if (isNumber(r.getType()))
           varying.insert(r);
         else if (isVarying(y) || strideOf(y) != 0)
           return false;
@@ -246,11 +257,10 @@ private:
       strides[r] = s; // none: any use as an address fails
       return isPure(&op);
     }
-    // Comparisons of indices and the like would need integer vectors.
+    // Comparisons of indices and the like would need vectors of indices.
     if (!isElementwise(&op)) return false;
-    for (Value v : op.getOperands())
-      if (!v.getType().isF32() && !v.getType().isInteger(1)) return false;
-    if (!r.getType().isF32() && !r.getType().isInteger(1)) return false;
+    auto fits = [](Type t) { return isNumber(t) || t.isInteger(1); };
+    if (!llvm::all_of(op.getOperandTypes(), fits) || !fits(r.getType())) return false;
     if (auto select = dyn_cast<arith::SelectOp>(op); select && r.getType().isInteger(1))
       return false;
     varying.insert(r);
@@ -273,8 +283,7 @@ private:
   Value vector(Value v) {
     Value here = map.lookupOrDefault(v);
     if (isa<VectorType>(here.getType())) return here;
-    return b.create<vector::BroadcastOp>(
-        v.getLoc(), v.getType().isInteger(1) ? maskType() : vectorType(), here);
+    return b.create<vector::BroadcastOp>(v.getLoc(), vectorType(v.getType()), here);
   }
 
   void rewrite(Block& block) {
@@ -287,11 +296,11 @@ private:
     if (auto load = dyn_cast<memref::LoadOp>(op); load && isVarying(load.getResult())) {
       Value at = scalar(load.getIndices()[0]), v;
       if (mask) {
-        Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(vectorType()));
-        v = b.create<vector::MaskedLoadOp>(loc, vectorType(), load.getMemRef(), ValueRange{at},
+        Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(vectorType(load.getType())));
+        v = b.create<vector::MaskedLoadOp>(loc, vectorType(load.getType()), load.getMemRef(), ValueRange{at},
                                            mask, zero);
       } else {
-        v = b.create<vector::LoadOp>(loc, vectorType(), load.getMemRef(), ValueRange{at});
+        v = b.create<vector::LoadOp>(loc, vectorType(load.getType()), load.getMemRef(), ValueRange{at});
       }
       map.map(load.getResult(), v);
       return;
@@ -307,7 +316,7 @@ private:
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       SmallVector<Type> types;
       for (Value r : branch.getResults())
-        types.push_back(isVarying(r) ? Type(vectorType()) : r.getType());
+        types.push_back(isVarying(r) ? Type(vectorType(r.getType())) : r.getType());
       auto made = b.create<scf::IfOp>(loc, types, scalar(branch.getCondition()), true,
                                       !branch.getElseRegion().empty());
       for (auto [from, to] : llvm::zip(branch->getRegions(), made->getRegions())) {
@@ -329,7 +338,7 @@ private:
     if (auto inner = dyn_cast<scf::ForOp>(op)) {
       SmallVector<Value> inits;
       for (Value v : inner.getInitArgs())
-        inits.push_back(v.getType().isF32() ? vector(v) : scalar(v));
+        inits.push_back(isNumber(v.getType()) ? vector(v) : scalar(v));
       auto made =
           b.create<scf::ForOp>(loc, scalar(inner.getLowerBound()), scalar(inner.getUpperBound()),
                                scalar(inner.getStep()), inits);
@@ -344,7 +353,7 @@ private:
       rewrite(*inner.getBody());
       SmallVector<Value> yields;
       for (Value y : inner.getBody()->getTerminator()->getOperands())
-        yields.push_back(y.getType().isF32() ? vector(y) : scalar(y));
+        yields.push_back(isNumber(y.getType()) ? vector(y) : scalar(y));
       b.create<scf::YieldOp>(loc, yields);
       for (auto [x, y] : llvm::zip(inner.getResults(), made.getResults()))
         map.map(x, y);
@@ -354,9 +363,8 @@ private:
       SmallVector<Value> operands;
       for (Value v : op.getOperands())
         operands.push_back(vector(v));
-      Type type = op.getResult(0).getType().isF32() ? vectorType() : maskType();
-      Operation* made =
-          b.create(loc, op.getName().getIdentifier(), operands, {type}, op.getAttrs());
+      Operation* made = b.create(loc, op.getName().getIdentifier(), operands,
+                                 {vectorType(op.getResult(0).getType())}, op.getAttrs());
       map.map(op.getResult(0), made->getResult(0));
       return;
     }
