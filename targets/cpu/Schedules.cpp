@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/cpu/Schedules.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -43,6 +44,12 @@ static double operations(KernelOp kernel) {
         work += inner->getDialect()->getNamespace() == "math" ? 12 : 1;
       });
       total += points * work;
+    } else if (auto trees = dyn_cast<TreeEnsembleOp>(op)) {
+      // Each target walks its trees; a step waits for loads and a branch that is hard to predict.
+      const double perTarget =
+                       count(trees.getRoots()) / std::max(1.0, count(trees.getRootBegin()) - 1),
+                   nodes = count(trees.getFeatures()) / std::max(1.0, count(trees.getRoots()));
+      total += count(op.getResult(0)) * perTarget * (std::log2(nodes + 1) + 1) * 25;
     } else if (op.getNumResults() && isa<RankedTensorType>(op.getResult(0).getType())) {
       total += count(op.getResult(0));
     }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of decision trees: kernels/trees.
+#include "targets/common/catalogue/Convolution.h"
+#include "targets/common/catalogue/TemplateCall.h"
+#include "targets/cpu/Families.h"
+#include "targets/cpu/kernels/trees/pack.h"
+
+using namespace mlir;
+
+namespace ortc::cpu {
+using namespace catalogue;
+namespace {
+
+/// A kernel's trees as the template takes them.
+struct Trees {
+  TreeEnsembleOp op;
+  PackedTrees packed;
+  int64_t compare; // TreeEnsembleOp::Mode without its bit for NaN
+  const char* nan; // ortc_rt::Nan
+  bool oneWeight;
+};
+
+/// All nodes compare in the same way, and targets see trees in the same order.
+std::optional<Trees> treesOf(KernelOp kernel) {
+  TreeEnsembleOp op;
+  for (Operation& other : kernel.block().without_terminator()) {
+    if (op || !isa<TreeEnsembleOp>(other)) return std::nullopt;
+    op = cast<TreeEnsembleOp>(other);
+  }
+  if (!op || op.getAggregate() != "sum") return std::nullopt;
+  auto isFloat = [](Value v) {
+    Type t = getElementTypeOrSelf(v.getType());
+    return t.isF32() || t.isF64();
+  };
+  if (!isFloat(op.getInput()) || !isFloat(op.getResult())) return std::nullopt;
+  // The operands between the input and the init are tables.
+  SmallVector<HostTensor> tables;
+  for (Value v : op->getOperands().slice(1, 10)) {
+    auto table = constantOf(v);
+    if (!table) return std::nullopt;
+    tables.push_back(std::move(*table));
+  }
+  const HostTensor &features = tables[0], &thresholds = tables[1], &modes = tables[2],
+                   &yes = tables[3], &no = tables[4], &roots = tables[5], &leafBegin = tables[7],
+                   &targets = tables[8];
+  Trees t{op, {}, TreeEnsembleOp::LessEqual, "Compares", false};
+  const int64_t count = features.size();
+  std::vector<PlainNode> nodes;
+  bool anyNan = false, allNan = true;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t mode =
+        op.getUniformMode() ? static_cast<int64_t>(*op.getUniformMode()) : modes.getInt(i, true);
+    const bool nan = (mode & TreeEnsembleOp::NanIsYes) != 0;
+    anyNan |= nan, allNan &= nan;
+    if (i && (mode & 7) != t.compare) return std::nullopt;
+    t.compare = mode & 7;
+    nodes.push_back({thresholds.getDouble(i), static_cast<int32_t>(features.getInt(i)), nan,
+                     static_cast<int32_t>(yes.getInt(i)), static_cast<int32_t>(no.getInt(i))});
+  }
+  if (anyNan) t.nan = allNan ? "GoesFirst" : "ByNode";
+
+  const auto* root = roots.as<int32_t>();
+  const auto* rootBegin = tables[6].as<int32_t>();
+  std::vector<int32_t> distinct(root, root + roots.size());
+  llvm::sort(distinct);
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  for (int64_t i = 0; i + 1 < tables[6].size(); ++i)
+    if (!std::is_sorted(root + rootBegin[i], root + rootBegin[i + 1])) return std::nullopt;
+  const bool isDouble = getElementTypeOrSelf(op.getInput().getType()).isF64();
+  const size_t most = 4 * static_cast<size_t>(count + leafBegin.size()) + distinct.size();
+  if (!(isDouble ? packTrees<double>
+                 : packTrees<float>)(nodes, distinct, t.nan == StringRef("ByNode"), most, t.packed))
+    return std::nullopt;
+  t.oneWeight = tables[6].size() == 2 && targets.size() + 1 == leafBegin.size();
+  for (int64_t i = 0; t.oneWeight && i < leafBegin.size(); ++i)
+    t.oneWeight = leafBegin.getInt(i) == i;
+  return t;
+}
+
+void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>& rows) {
+  auto t = treesOf(kernel);
+  if (!t) return;
+  OpBuilder b(kernel);
+  const auto count = static_cast<double>(constantSize(getSize(b, t->op.getInit(), 0)).value_or(64));
+  // A step takes about five cycles, when eight walks share them.
+  const double micros =
+      count * static_cast<double>(t->packed.steps) * 5 * 16 / machine.processor.gigaflops / 1e3 +
+      0.05;
+  rows.push_back({fmt::format("trees_{}", t->oneWeight ? "one" : "many"), micros, {}});
+}
+
+FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strides) {
+  auto t = treesOf(kernel);
+  OpBuilder ob(kernel);
+  TreeEnsembleOp op = t->op;
+  Sizes xs = strides(op.getInput()), ys = strides(kernel.getResult(0));
+  OpFoldResult targetCount = getSize(ob, op.getInit(), 1);
+  if (constantSize(xs[1]) != 1 || (constantSize(ys[1]) != 1 && constantSize(targetCount) != 1))
+    return LoweredKernel();
+  // All tables stand in the function beside the originals, which are left without use: these may be
+  // written out where they are read (splats), and have no place then.
+  SmallVector<Value> made;
+  auto table = [&](const HostTensor& tensor) {
+    made.push_back(ob.create<arith::ConstantOp>(op.getLoc(), toAttribute(tensor, "packed")));
+    return made.back();
+  };
+  HostTensor nodeBytes(ob.getI8Type(), {static_cast<int64_t>(t->packed.nodes.size())}),
+      rootPairs(ob.getI32Type(), {static_cast<int64_t>(t->packed.roots.size())});
+  llvm::copy(t->packed.nodes, nodeBytes.as<int8_t>());
+  llvm::copy(t->packed.roots, rootPairs.as<int32_t>());
+  Value nodes = table(nodeBytes), roots = table(rootPairs),
+        weights = table(*constantOf(op.getWeights())), leafBegin, targets;
+  if (!t->oneWeight)
+    leafBegin = table(*constantOf(op.getLeafBegin())),
+    targets = table(*constantOf(op.getTargets()));
+  KernelWriter writer(kernel, module, [&](Value v) {
+    return llvm::is_contained(made, v) ? Sizes{ob.getIndexAttr(1)} : strides(v);
+  });
+  auto name = [](Value v) {
+    return getElementTypeOrSelf(v.getType()).isF64() ? "double" : "float";
+  };
+  TemplateCall call(writer, "trees",
+                    fmt::format("TreesArgs<{}, {}>", name(op.getInput()), name(op.getResult())));
+  static constexpr const char* compares[] = {"LessEqual", "Less",  "GreaterEqual",
+                                             "Greater",   "Equal", "NotEqual"};
+  call.parameter("Compare", fmt::format("Compare::{}", compares[t->compare]));
+  call.parameter("Nan", fmt::format("Nan::{}", t->nan));
+  call.parameter("OneWeight", StringRef(t->oneWeight ? "true" : "false"));
+  call.buffer("x", writer.place(op.getInput()).buffer);
+  call.buffer("nodes", writer.place(nodes).buffer);
+  call.buffer("roots", writer.place(roots).buffer);
+  if (!t->oneWeight) {
+    call.buffer("leafBegin", writer.place(leafBegin).buffer);
+    call.buffer("targets", writer.place(targets).buffer);
+  }
+  call.buffer("weights", writer.place(weights).buffer);
+  call.buffer("y", writer.result(0).buffer);
+  call.size("xRow", xs[0]);
+  call.size("yRow", ys[0]);
+  call.size("rows", getSize(ob, op.getInit(), 0));
+  call.size("trees", static_cast<int64_t>(t->packed.roots.size() / 2));
+  call.size("targetCount", targetCount);
+  call.size("steps", t->packed.steps);
+  call.finish(kernel, op.getResult(), 1);
+  return writer.finish();
+}
+
+[[maybe_unused]] const bool registered =
+    Families::add({.kernels = {"trees_"}, .candidates = candidates, .write = write});
+
+} // namespace
+} // namespace ortc::cpu

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of random trees against plain walks, equal to the last bit: every comparison, NaN, one and
+// several targets, any number of rows, pitches, deep and empty trees, threads.
+#define CATCH_CONFIG_MAIN
+#include <catch2/catch.hpp>
+
+#include "targets/cpu/kernels/TestSupport.h"
+#include "targets/cpu/kernels/trees/pack.h"
+#include "targets/cpu/kernels/trees/trees.h"
+
+using namespace ortc::cpu;
+using namespace ortc::cpu::testing;
+
+namespace {
+
+struct Random {
+  uint32_t seed;
+  uint32_t next(uint32_t end) {
+    seed = seed * 1664525u + 1013904223u;
+    return (seed >> 8) % end;
+  }
+  float real() { return float(next(65)) / 16 - 2; } // few values: some are equal to thresholds
+};
+
+struct Forest {
+  std::vector<PlainNode> nodes;
+  std::vector<int32_t> roots, leafBegin{0}, targets;
+  std::vector<double> weights;
+
+  // A node, or a leaf as -1 - its number.
+  int32_t grow(Random& random, int depth, int features, int targetCount, bool one, bool chain) {
+    if (depth == 0 || (!chain && random.next(6) == 0)) {
+      const uint32_t entries = one ? 1 : random.next(4);
+      for (uint32_t e = 0; e < entries; ++e) {
+        targets.push_back(int32_t(random.next(uint32_t(targetCount))));
+        weights.push_back(double(random.real()) / 3);
+      }
+      leafBegin.push_back(int32_t(targets.size()));
+      return -int32_t(leafBegin.size()) + 1;
+    }
+    const auto at = nodes.size();
+    nodes.push_back({double(random.real()), int32_t(random.next(uint32_t(features))),
+                     random.next(2) == 0, 0, 0});
+    const int32_t yes = grow(random, chain ? 0 : depth - 1, features, targetCount, one, chain);
+    const int32_t no = grow(random, depth - 1, features, targetCount, one, chain);
+    nodes[at].yes = yes, nodes[at].no = no;
+    return int32_t(at);
+  }
+};
+
+bool goes(Compare c, double x, double threshold) {
+  switch (c) {
+  case Compare::LessEqual: return x <= threshold;
+  case Compare::Less: return x < threshold;
+  case Compare::GreaterEqual: return x >= threshold;
+  case Compare::Greater: return x > threshold;
+  case Compare::Equal: return x == threshold;
+  default: return x != threshold;
+  }
+}
+
+template <Compare C, Nan N, bool OneWeight, class In, class Out>
+void check(int64_t rows, int trees, int depth, int targetCount, const executor& pool = serial(),
+           bool chain = false) {
+  INFO(rows << " rows, " << trees << " trees, " << targetCount << " targets");
+  Random random{uint32_t(rows * 31 + trees)};
+  const int features = 7;
+  const int64_t xRow = features + 2, yRow = targetCount + 1;
+  Forest f;
+  for (int t = 0; t < trees; ++t)
+    f.roots.push_back(
+        f.grow(random, t % 5 == 4 ? 0 : depth, features, targetCount, OneWeight, chain));
+  PackedTrees packed;
+  REQUIRE(packTrees<In>(f.nodes, f.roots, N == Nan::ByNode, f.nodes.size() * 4 + size_t(trees) + 1,
+                        packed));
+  std::vector<In> x(size_t(rows * xRow));
+  for (In& v : x)
+    v = random.next(9) == 0 ? In(NAN) : In(random.real());
+  std::vector<Out> y(size_t(rows * yRow), Out(77)), weights(f.weights.begin(), f.weights.end());
+  TreesArgs<In, Out> a{};
+  a.x = x.data(), a.xRow = xRow, a.nodes = packed.nodes.data(), a.roots = packed.roots.data();
+  a.leafBegin = f.leafBegin.data(), a.targets = f.targets.data(), a.weights = weights.data();
+  a.y = y.data(), a.yRow = yRow, a.rows = rows, a.trees = trees, a.targetCount = targetCount;
+  a.steps = packed.steps;
+  ::ortc_rt::trees<C, N, OneWeight>(a, Identity{}, pool);
+
+  for (int64_t r = 0; r < rows; ++r) {
+    std::vector<Out> expected(size_t(targetCount), Out(0));
+    for (int32_t at : f.roots) {
+      while (at >= 0) {
+        const PlainNode& node = f.nodes[size_t(at)];
+        const In v = x[size_t(r * xRow + node.feature)];
+        const bool nan = v != v && (N == Nan::GoesFirst || (N == Nan::ByNode && node.nanGoesYes));
+        at = nan || goes(C, double(v), double(In(node.threshold))) ? node.yes : node.no;
+      }
+      for (int32_t e = f.leafBegin[size_t(-1 - at)]; e < f.leafBegin[size_t(-at)]; ++e)
+        expected[size_t(f.targets[size_t(e)])] += Out(f.weights[size_t(e)]);
+    }
+    for (int t = 0; t < targetCount; ++t)
+      REQUIRE(y[size_t(r * yRow + t)] == expected[size_t(t)]);
+    REQUIRE(y[size_t(r * yRow + targetCount)] == Out(77));
+  }
+}
+
+template <Compare C, Nan N> void checkRows() {
+  for (int64_t rows : {0, 1, 7, 8, 9, 64, 65, 150}) {
+    check<C, N, true, float, float>(rows, 13, 6, 1);
+    check<C, N, false, float, float>(rows, 13, 6, 3);
+  }
+}
+
+TEST_CASE("comparisons and NaN") {
+  checkRows<Compare::LessEqual, Nan::Compares>();
+  checkRows<Compare::Less, Nan::ByNode>();
+  checkRows<Compare::GreaterEqual, Nan::GoesFirst>();
+  checkRows<Compare::Greater, Nan::ByNode>();
+  checkRows<Compare::Equal, Nan::Compares>();
+  checkRows<Compare::NotEqual, Nan::GoesFirst>();
+}
+
+TEST_CASE("types, targets, and trees of any shape") {
+  check<Compare::LessEqual, Nan::ByNode, false, double, double>(70, 9, 5, 2);
+  check<Compare::Less, Nan::Compares, true, double, float>(70, 9, 5, 1);
+  check<Compare::Less, Nan::Compares, false, float, double>(70, 9, 5, 33);
+  check<Compare::LessEqual, Nan::Compares, false, float, float>(70, 0, 5, 2);
+  check<Compare::LessEqual, Nan::Compares, true, float, float>(70, 3, 0, 1);
+  check<Compare::LessEqual, Nan::Compares, false, float, float>(70, 6, 90, 2, serial(), true);
+}
+
+TEST_CASE("any number of threads gives the same") {
+  ThreadedPool two{2}, five{5};
+  for (const executor& pool : {two.get(), five.get()})
+    check<Compare::LessEqual, Nan::ByNode, false, float, float>(1000, 40, 8, 3, pool);
+}
+
+TEST_CASE("shared nodes are not copied without end") {
+  std::vector<PlainNode> nodes;
+  for (int32_t i = 0; i < 40; ++i)
+    nodes.push_back({0, 0, false, i + 1, i + 1});
+  nodes.push_back({0, 0, false, -1, -2});
+  PackedTrees packed;
+  CHECK(!packTrees<float>(nodes, {0}, false, 10000, packed));
+}
+
+} // namespace
