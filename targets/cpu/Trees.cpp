@@ -18,6 +18,7 @@ struct Trees {
   int64_t compare; // TreeEnsembleOp::Mode without its bit for NaN
   const char* nan; // ortc_rt::Nan
   bool oneWeight;
+  bool wide; // links of 64 bits
 };
 
 /// All nodes compare in the same way, and targets see trees in the same order.
@@ -43,7 +44,7 @@ std::optional<Trees> treesOf(KernelOp kernel) {
   const HostTensor &features = tables[0], &thresholds = tables[1], &modes = tables[2],
                    &yes = tables[3], &no = tables[4], &roots = tables[5], &leafBegin = tables[7],
                    &targets = tables[8];
-  Trees t{op, {}, TreeEnsembleOp::LessEqual, "Compares", false};
+  Trees t{op, {}, TreeEnsembleOp::LessEqual, "Compares", false, false};
   const int64_t count = features.size();
   std::vector<PlainNode> nodes;
   bool anyNan = false, allNan = true;
@@ -66,14 +67,25 @@ std::optional<Trees> treesOf(KernelOp kernel) {
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   for (int64_t i = 0; i + 1 < tables[6].size(); ++i)
     if (!std::is_sorted(root + rootBegin[i], root + rootBegin[i + 1])) return std::nullopt;
+  // One target, and a weight for it in each leaf, which fits in place of a threshold.
   const bool isDouble = getElementTypeOrSelf(op.getInput().getType()).isF64();
-  const size_t most = 4 * static_cast<size_t>(count + leafBegin.size()) + distinct.size();
-  if (!(isDouble ? packTrees<double>
-                 : packTrees<float>)(nodes, distinct, t.nan == StringRef("ByNode"), most, t.packed))
-    return std::nullopt;
-  t.oneWeight = tables[6].size() == 2 && targets.size() + 1 == leafBegin.size();
+  t.oneWeight = tables[6].size() == 2 && targets.size() + 1 == leafBegin.size() &&
+                (isDouble || getElementTypeOrSelf(op.getResult().getType()).isF32());
   for (int64_t i = 0; t.oneWeight && i < leafBegin.size(); ++i)
     t.oneWeight = leafBegin.getInt(i) == i;
+  std::vector<double> weights;
+  for (int64_t i = 0; t.oneWeight && i < tables[9].size(); ++i)
+    weights.push_back(tables[9].getDouble(i));
+  const size_t most = 8 * static_cast<size_t>(count + leafBegin.size()) + 8 * distinct.size();
+  auto pack = [&](auto in, auto link) {
+    t.packed = {};
+    return TreePacker<decltype(in), decltype(link)>(nodes, weights, t.nan == StringRef("ByNode"),
+                                                    most)
+        .pack(distinct, t.packed);
+  };
+  t.wide = isDouble || !pack(float(), uint32_t());
+  if (isDouble ? !pack(double(), uint64_t()) : t.wide && !pack(float(), uint64_t()))
+    return std::nullopt;
   return t;
 }
 
@@ -108,11 +120,12 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
       rootPairs(ob.getI32Type(), {static_cast<int64_t>(t->packed.roots.size())});
   llvm::copy(t->packed.nodes, nodeBytes.as<int8_t>());
   llvm::copy(t->packed.roots, rootPairs.as<int32_t>());
-  Value nodes = table(nodeBytes), roots = table(rootPairs),
-        weights = table(*constantOf(op.getWeights())), leafBegin, targets;
-  if (!t->oneWeight)
-    leafBegin = table(*constantOf(op.getLeafBegin())),
+  Value nodes = table(nodeBytes), roots = table(rootPairs), leafBegin, targets, weights;
+  if (!t->oneWeight) {
+    leafBegin = table(*constantOf(op.getLeafBegin()));
     targets = table(*constantOf(op.getTargets()));
+    weights = table(*constantOf(op.getWeights()));
+  }
   KernelWriter writer(kernel, module, [&](Value v) {
     return llvm::is_contained(made, v) ? Sizes{ob.getIndexAttr(1)} : strides(v);
   });
@@ -126,14 +139,15 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   call.parameter("Compare", fmt::format("Compare::{}", compares[t->compare]));
   call.parameter("Nan", fmt::format("Nan::{}", t->nan));
   call.parameter("OneWeight", StringRef(t->oneWeight ? "true" : "false"));
+  call.parameter("Link", StringRef(t->wide ? "uint64_t" : "uint32_t"));
   call.buffer("x", writer.place(op.getInput()).buffer);
   call.buffer("nodes", writer.place(nodes).buffer);
   call.buffer("roots", writer.place(roots).buffer);
   if (!t->oneWeight) {
     call.buffer("leafBegin", writer.place(leafBegin).buffer);
     call.buffer("targets", writer.place(targets).buffer);
+    call.buffer("weights", writer.place(weights).buffer);
   }
-  call.buffer("weights", writer.place(weights).buffer);
   call.buffer("y", writer.result(0).buffer);
   call.size("xRow", xs[0]);
   call.size("yRow", ys[0]);

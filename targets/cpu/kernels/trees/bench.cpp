@@ -27,17 +27,19 @@ void add(Bench& bench, int64_t rows, int count, int depth, int64_t features) {
     }
   }
   auto* packed = new PackedTrees; // for as long as the benchmark runs
-  packTrees<float>(nodes, roots, false, nodes.size() * 4, *packed);
+  const std::vector<double> weights(size_t(leaves), 0.5);
+  TreePacker<float, uint32_t>(nodes, weights, false, nodes.size() * 8).pack(roots, *packed);
   TreesArgs<float, float> a{};
   a.x = allocate(rows * features), a.xRow = features;
   a.nodes = packed->nodes.data(), a.roots = packed->roots.data();
-  a.weights = allocate(leaves), a.y = allocate(rows), a.yRow = 1;
+  a.y = allocate(rows), a.yRow = 1;
   a.rows = rows, a.trees = count, a.targetCount = 1, a.steps = packed->steps;
   char name[100];
   std::snprintf(name, sizeof name, "%lld rows, %d trees of depth %d, %lld features",
                 (long long)rows, count, depth, (long long)features);
-  bench.add(name, double(rows) * double(packed->steps),
-            [=] { trees<Compare::LessEqual, Nan::Compares, true>(a, Identity{}, serial()); });
+  bench.add(name, double(rows) * double(packed->steps), [=] {
+    trees<Compare::LessEqual, Nan::Compares, true, uint32_t>(a, Identity{}, serial());
+  });
 }
 
 } // namespace

@@ -5,10 +5,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 namespace ortc::cpu {
@@ -22,59 +20,100 @@ struct PlainNode {
 };
 
 struct PackedTrees {
-  std::vector<int8_t> nodes;  // TreeNode<In> of trees.h
+  std::vector<int8_t> nodes;  // TreeNode<In, Link> of trees.h
   std::vector<int32_t> roots; // node, depth
   int64_t steps = 0;          // of all trees together
 };
 
-// From each root, breadth first, so that the two children of a node are neighbours. False when the
-// trees share so many nodes that they would become more than `mostNodes`.
-template <class In>
-bool packTrees(const std::vector<PlainNode>& plain, const std::vector<int32_t>& roots,
-               bool nanByNode, size_t mostNodes, PackedTrees& packed) {
-  struct Node { // as TreeNode<In>
-    In threshold;
-    int32_t feature, first, kind;
-  };
-  std::vector<Node> nodes;
-  for (int32_t root : roots) {
-    std::vector<std::pair<int32_t, int32_t>> queue{{root, 0}}; // plain node or leaf, its depth
-    const auto begin = static_cast<int32_t>(nodes.size());
-    int32_t depth = 0;
-    for (size_t i = 0; i < queue.size(); ++i) {
-      const auto [at, level] = queue[i];
-      depth = std::max(depth, level);
-      if (at < 0) {
-        nodes.push_back({In(0), 0, begin + static_cast<int32_t>(i), 2 * (-1 - at)});
-        continue;
+// `weights`: of each leaf, which nodes hold then; empty: they hold the leaf's number. False when a
+// link has too few bits (trees.h), or when trees share so many nodes that they would become more
+// than `mostNodes`.
+template <class In, class Link> class TreePacker {
+public:
+  TreePacker(const std::vector<PlainNode>& plain, const std::vector<double>& weights,
+             bool nanByNode, size_t mostNodes)
+      : plain(plain), weights(weights), nanByNode(nanByNode), mostNodes(mostNodes) {}
+
+  bool pack(const std::vector<int32_t>& roots, PackedTrees& packed) {
+    for (int32_t root : roots) {
+      depth = 0;
+      const size_t at = reserve(1);
+      std::vector<Open> open{{root, 0, at}};
+      // Two generations side by side, then what hangs on them.
+      while (!open.empty()) {
+        const Open block = open.back();
+        open.pop_back();
+        std::vector<Open> children = fill(block, /*of=*/3);
+        for (const Open& child : children)
+          for (const Open& grandchild : fill(child, 1))
+            open.push_back(grandchild);
+        if (failed) return false;
       }
-      const PlainNode& from = plain[static_cast<size_t>(at)];
-      const int32_t feature = nanByNode && from.nanGoesYes
-                                  ? static_cast<int32_t>(from.feature | INT32_MIN)
-                                  : from.feature;
-      nodes.push_back({static_cast<In>(from.threshold), feature,
-                       begin + static_cast<int32_t>(queue.size()), 1});
-      queue.push_back({from.yes, level + 1});
-      queue.push_back({from.no, level + 1});
-      if (nodes.size() + queue.size() > mostNodes) return false;
+      packed.roots.push_back(static_cast<int32_t>(at));
+      packed.roots.push_back(depth);
+      packed.steps += depth;
     }
-    packed.roots.push_back(begin);
-    packed.roots.push_back(depth);
-    packed.steps += depth;
+    packed.nodes.assign(nodes.size() * sizeof(Node), 0);
+    for (size_t i = 0; i < nodes.size(); ++i)
+      std::memcpy(packed.nodes.data() + i * sizeof(Node), &nodes[i], sizeof(Node));
+    return true;
   }
-  packed.nodes.assign(nodes.size() * sizeof(Node), 0);
-  // Field by field: what lies between them is 0, whatever compiled this.
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    int8_t* to = packed.nodes.data() + i * sizeof(Node);
-    const auto put = [&](size_t at, const auto& field) {
-      std::memcpy(to + at, &field, sizeof field);
-    };
-    put(offsetof(Node, threshold), nodes[i].threshold);
-    put(offsetof(Node, feature), nodes[i].feature);
-    put(offsetof(Node, first), nodes[i].first);
-    put(offsetof(Node, kind), nodes[i].kind);
+
+private:
+  struct Node { // as TreeNode<In, Link>
+    In threshold;
+    Link link;
+  };
+  struct Open {
+    int32_t plain, level;
+    size_t at; // where it is to be written
+  };
+  static constexpr int featureBits = sizeof(Link) == 4 ? 12 : 31;
+  static constexpr int childBits = sizeof(Link) == 4 ? 18 : 31;
+
+  size_t reserve(size_t count) {
+    const size_t at = nodes.size();
+    Node none;
+    std::memset(&none, 0, sizeof none);
+    nodes.resize(at + count, none);
+    failed |= nodes.size() > mostNodes;
+    return at;
   }
-  return true;
-}
+
+  // Writes a node or a leaf; its children get a place, where so many pairs follow each other.
+  std::vector<Open> fill(const Open& o, size_t pairs) {
+    depth = std::max(depth, o.level);
+    Node& node = nodes[o.at];
+    if (o.plain < 0) {
+      const int32_t leaf = -1 - o.plain;
+      if (weights.empty())
+        std::memcpy(&node.threshold, &leaf, sizeof leaf);
+      else
+        node.threshold = static_cast<In>(weights[static_cast<size_t>(leaf)]);
+      return {};
+    }
+    const PlainNode& from = plain[static_cast<size_t>(o.plain)];
+    // A line of the cache is 64 bytes.
+    constexpr size_t line = 64 / sizeof(Node);
+    if (const size_t used = nodes.size() % line; used && used + 2 * pairs > line)
+      reserve(line - used);
+    const size_t first = reserve(2), distance = first - o.at;
+    failed |= distance >> childBits || static_cast<uint64_t>(from.feature) >> featureBits;
+    Node& parent = nodes[o.at];
+    parent.threshold = static_cast<In>(from.threshold);
+    parent.link = Link(1) | Link(nanByNode && from.nanGoesYes) << 1 |
+                  static_cast<Link>(from.feature) << 2 |
+                  static_cast<Link>(distance) << (2 + featureBits);
+    return {{from.yes, o.level + 1, first}, {from.no, o.level + 1, first + 1}};
+  }
+
+  const std::vector<PlainNode>& plain;
+  const std::vector<double>& weights;
+  bool nanByNode;
+  size_t mostNodes;
+  std::vector<Node> nodes;
+  int32_t depth = 0;
+  bool failed = false;
+};
 
 } // namespace ortc::cpu

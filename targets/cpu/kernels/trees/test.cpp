@@ -60,7 +60,8 @@ bool goes(Compare c, double x, double threshold) {
   }
 }
 
-template <Compare C, Nan N, bool OneWeight, class In, class Out>
+template <Compare C, Nan N, bool OneWeight, class In, class Out,
+          class Link = std::conditional_t<sizeof(In) == 4, uint32_t, uint64_t>>
 void check(int64_t rows, int trees, int depth, int targetCount, const executor& pool = serial(),
            bool chain = false) {
   INFO(rows << " rows, " << trees << " trees, " << targetCount << " targets");
@@ -72,8 +73,9 @@ void check(int64_t rows, int trees, int depth, int targetCount, const executor& 
     f.roots.push_back(
         f.grow(random, t % 5 == 4 ? 0 : depth, features, targetCount, OneWeight, chain));
   PackedTrees packed;
-  REQUIRE(packTrees<In>(f.nodes, f.roots, N == Nan::ByNode, f.nodes.size() * 4 + size_t(trees) + 1,
-                        packed));
+  const std::vector<double> leafWeights = OneWeight ? f.weights : std::vector<double>();
+  REQUIRE(
+      TreePacker<In, Link>(f.nodes, leafWeights, N == Nan::ByNode, 1 << 20).pack(f.roots, packed));
   std::vector<In> x(size_t(rows * xRow));
   for (In& v : x)
     v = random.next(9) == 0 ? In(NAN) : In(random.real());
@@ -83,7 +85,7 @@ void check(int64_t rows, int trees, int depth, int targetCount, const executor& 
   a.leafBegin = f.leafBegin.data(), a.targets = f.targets.data(), a.weights = weights.data();
   a.y = y.data(), a.yRow = yRow, a.rows = rows, a.trees = trees, a.targetCount = targetCount;
   a.steps = packed.steps;
-  ::ortc_rt::trees<C, N, OneWeight>(a, Identity{}, pool);
+  ::ortc_rt::trees<C, N, OneWeight, Link>(a, Identity{}, pool);
 
   for (int64_t r = 0; r < rows; ++r) {
     std::vector<Out> expected(size_t(targetCount), Out(0));
@@ -95,7 +97,8 @@ void check(int64_t rows, int trees, int depth, int targetCount, const executor& 
         at = nan || goes(C, double(v), double(In(node.threshold))) ? node.yes : node.no;
       }
       for (int32_t e = f.leafBegin[size_t(-1 - at)]; e < f.leafBegin[size_t(-at)]; ++e)
-        expected[size_t(f.targets[size_t(e)])] += Out(f.weights[size_t(e)]);
+        expected[size_t(f.targets[size_t(e)])] +=
+            Out(OneWeight ? In(f.weights[size_t(e)]) : f.weights[size_t(e)]);
     }
     for (int t = 0; t < targetCount; ++t)
       REQUIRE(y[size_t(r * yRow + t)] == expected[size_t(t)]);
@@ -123,6 +126,8 @@ TEST_CASE("types, targets, and trees of any shape") {
   check<Compare::LessEqual, Nan::ByNode, false, double, double>(70, 9, 5, 2);
   check<Compare::Less, Nan::Compares, true, double, float>(70, 9, 5, 1);
   check<Compare::Less, Nan::Compares, false, float, double>(70, 9, 5, 33);
+  check<Compare::LessEqual, Nan::ByNode, true, float, float, uint64_t>(70, 9, 5, 1);
+  check<Compare::LessEqual, Nan::Compares, false, float, float, uint64_t>(70, 9, 5, 4);
   check<Compare::LessEqual, Nan::Compares, false, float, float>(70, 0, 5, 2);
   check<Compare::LessEqual, Nan::Compares, true, float, float>(70, 3, 0, 1);
   check<Compare::LessEqual, Nan::Compares, false, float, float>(70, 6, 90, 2, serial(), true);
@@ -134,13 +139,21 @@ TEST_CASE("any number of threads gives the same") {
     check<Compare::LessEqual, Nan::ByNode, false, float, float>(1000, 40, 8, 3, pool);
 }
 
+TEST_CASE("links have room for so many features and nodes") {
+  PackedTrees packed;
+  const std::vector<PlainNode> far{{0, 4096, false, -1, -2}}, near{{0, 4095, false, -1, -2}};
+  CHECK(!TreePacker<float, uint32_t>(far, {}, false, 100).pack({0}, packed));
+  CHECK(TreePacker<float, uint64_t>(far, {}, false, 100).pack({0}, packed));
+  CHECK(TreePacker<float, uint32_t>(near, {}, false, 100).pack({0}, packed));
+}
+
 TEST_CASE("shared nodes are not copied without end") {
   std::vector<PlainNode> nodes;
   for (int32_t i = 0; i < 40; ++i)
     nodes.push_back({0, 0, false, i + 1, i + 1});
   nodes.push_back({0, 0, false, -1, -2});
   PackedTrees packed;
-  CHECK(!packTrees<float>(nodes, {0}, false, 10000, packed));
+  CHECK(!TreePacker<float, uint32_t>(nodes, {}, false, 10000).pack({0}, packed));
 }
 
 } // namespace

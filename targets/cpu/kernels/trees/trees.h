@@ -2,13 +2,14 @@
 //
 // Decision trees: what the leaves that a row reaches add up to, per target.
 //
-//   trees<Compare, Nan, OneWeight>(args, epilogue, threads)
+//   trees<Compare, Nan, OneWeight, Link>(args, epilogue, threads)
 //
 // A step from a node to its child waits for two loads and a comparison, and where it leads is hard
 // to predict: rows walk a tree eight at a time, without branches, and the walks of a single row
 // are those of eight trees. The children of a node lie side by side, and a leaf is its own child,
-// so that all walks take as many steps. Weights are added in the order of trees, as a plain loop
-// does it.
+// so that all walks take as many steps. Nodes are small, and two generations share a cache line:
+// the walks of one row are waiting for memory most of the time. Weights are added in the order of
+// trees, as a plain loop does it.
 #ifndef ORTC_KERNELS_TREES_H
 #define ORTC_KERNELS_TREES_H
 
@@ -16,15 +17,16 @@
 
 ORTC_RT_ISA_BEGIN
 
-// A row goes to child `first` when its feature compares with the threshold, else to `first + 1`.
-// `kind` is 1 for a node, and twice the leaf's number for a leaf.
-template <class In> struct TreeNode {
+// A row goes to a node's first child when its feature compares with the threshold, else to the one
+// behind it. Leaves have the number of the leaf in place of the threshold, or its weight. `Link` is
+// uint32_t or uint64_t, and holds, from below: is it a node and no leaf, does NaN go to the first
+// child, the feature, and how many nodes further the first child is (a leaf: 0).
+template <class In, class Link> struct TreeNode {
   In threshold;
-  int32_t feature; // with kNanGoesFirst: so does NaN
-  int32_t first;
-  int32_t kind;
+  Link link;
 };
-constexpr int32_t kNanGoesFirst = INT32_MIN;
+template <class Link> constexpr int kFeatureBits = sizeof(Link) == 4 ? 12 : 31;
+template <class Link> constexpr int kChildBits = sizeof(Link) == 4 ? 18 : 31;
 
 struct TreeRoot {
   int32_t node, depth; // depth: the most steps that a walk takes
@@ -38,7 +40,7 @@ enum class Nan { Compares, GoesFirst, ByNode };
 template <class In, class Out> struct TreesArgs {
   const In* x; // [rows][features], rows xRow apart
   int64_t xRow;
-  const int8_t* nodes;      // TreeNode<In>
+  const int8_t* nodes;      // TreeNode<In, Link>
   const int32_t* roots;     // TreeRoot, `trees` of them
   const int32_t* leafBegin; // the weights of leaf l: [leafBegin[l], leafBegin[l + 1])
   const int32_t* targets;   // of each weight
@@ -51,10 +53,11 @@ template <class In, class Out> struct TreesArgs {
 
 constexpr int kWalks = 8;
 
-template <Compare C, Nan N, class In>
-ORTC_INLINE int32_t nextNode(const TreeNode<In>& node, const In* row) {
-  const int32_t feature = N == Nan::ByNode ? node.feature & INT32_MAX : node.feature;
-  const In x = row[feature];
+// Where a row goes from node `at`.
+template <Compare C, Nan N, class In, class Link>
+ORTC_INLINE int32_t nextNode(const TreeNode<In, Link>* nodes, int32_t at, const In* row) {
+  const TreeNode<In, Link> node = nodes[at];
+  const In x = row[node.link >> 2 & ((Link(1) << kFeatureBits<Link>)-1)];
   bool first = C == Compare::LessEqual      ? x <= node.threshold
                : C == Compare::Less         ? x < node.threshold
                : C == Compare::GreaterEqual ? x >= node.threshold
@@ -62,45 +65,47 @@ ORTC_INLINE int32_t nextNode(const TreeNode<In>& node, const In* row) {
                : C == Compare::Equal        ? x == node.threshold
                                             : x != node.threshold;
   if constexpr (N == Nan::GoesFirst) first |= x != x;
-  if constexpr (N == Nan::ByNode) first |= (x != x) & (node.feature < 0);
-  return node.first + (node.kind & int32_t(!first));
+  if constexpr (N == Nan::ByNode) first |= (x != x) & bool(node.link & 2);
+  const auto child = int32_t(node.link >> (2 + kFeatureBits<Link>));
+  return at + child + int32_t(node.link & Link(!first));
 }
 
 // Walk i goes from node at[i] down with rows[i]; at[i] is a leaf in the end.
-template <Compare C, Nan N, class In>
-ORTC_INLINE void walkTrees(const TreeNode<In>* nodes, const In* const* rows, int64_t depth,
+template <Compare C, Nan N, class In, class Link>
+ORTC_INLINE void walkTrees(const TreeNode<In, Link>* nodes, const In* const* rows, int64_t depth,
                            int32_t* at) {
   for (int64_t d = 0; d < depth; ++d) {
 #pragma GCC unroll 8
     for (int i = 0; i < kWalks; ++i)
-      at[i] = nextNode<C, N>(nodes[at[i]], rows[i]);
-    if (d % 4 != 3) continue; // a look now and then whether all have arrived
-    int32_t inside = 0;
+      at[i] = nextNode<C, N>(nodes, at[i], rows[i]);
+    if (d % 2 == 0) continue; // a look now and then whether all have arrived
+    Link inside = 0;
 #pragma GCC unroll 8
     for (int i = 0; i < kWalks; ++i)
-      inside |= nodes[at[i]].kind;
+      inside |= nodes[at[i]].link;
     if (!(inside & 1)) break;
   }
 }
 
 // Adds the weights of a leaf to the scores of a row.
-template <bool OneWeight, class In, class Out>
-ORTC_INLINE void addLeaf(const TreesArgs<In, Out>& a, const TreeNode<In>& leaf, Out* y) {
-  const int32_t number = leaf.kind >> 1;
+template <bool OneWeight, class In, class Link, class Out>
+ORTC_INLINE void addLeaf(const TreesArgs<In, Out>& a, const TreeNode<In, Link>& leaf, Out* y) {
   if constexpr (OneWeight) {
-    y[0] += a.weights[number];
+    y[0] += Out(leaf.threshold);
   } else {
+    int32_t number = 0;
+    __builtin_memcpy(&number, &leaf.threshold, sizeof number);
     for (int32_t e = a.leafBegin[number]; e < a.leafBegin[number + 1]; ++e)
       y[a.targets[e]] += a.weights[e];
   }
 }
 
-// OneWeight: there is one target, and leaf l adds weights[l] to it.
-template <Compare C, Nan N, bool OneWeight, class In, class Out, class Epilogue>
+// OneWeight: there is one target, and each leaf has a weight for it.
+template <Compare C, Nan N, bool OneWeight, class Link, class In, class Out, class Epilogue>
 ORTC_NOINLINE void trees(const TreesArgs<In, Out>& a, const Epilogue& epilogue,
                          const executor& threads) {
   using V = native<Out>;
-  const auto* nodes = reinterpret_cast<const TreeNode<In>*>(a.nodes);
+  const auto* nodes = reinterpret_cast<const TreeNode<In, Link>*>(a.nodes);
   const auto* roots = reinterpret_cast<const TreeRoot*>(a.roots);
   // A tree is used for as many rows as stay in the L1 cache beside it: 16 KB.
   const int64_t fitting = 4096 / (a.xRow + 1), most = fitting > 256 ? 256 : fitting;
