@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of decision trees: kernels/trees.
-#include "targets/common/catalogue/Convolution.h"
+#include "targets/cpu/kernels/trees/trees.h"
 #include "targets/common/catalogue/TemplateCall.h"
 #include "targets/cpu/Families.h"
 #include "targets/cpu/kernels/trees/pack.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -15,13 +16,30 @@ namespace {
 struct Trees {
   TreeEnsembleOp op;
   PackedTrees packed;
-  int64_t compare; // TreeEnsembleOp::Mode without its bit for NaN
-  const char* nan; // ortc_rt::Nan
   bool oneWeight;
   bool wide; // links of 64 bits
 };
 
-/// All nodes compare in the same way, and targets see trees in the same order.
+/// Roots of all targets, in an order that is that of each target; none when theirs contradict each
+/// other.
+std::optional<std::vector<int32_t>> mergedOrder(const HostTensor& roots, const HostTensor& begins) {
+  std::vector<int32_t> order;
+  for (int64_t t = 0; t + 1 < begins.size(); ++t) {
+    auto next = order.begin(); // behind the target's last root
+    for (int64_t i = begins.getInt(t); i < begins.getInt(t + 1); ++i) {
+      const auto root = static_cast<int32_t>(roots.getInt(i));
+      auto found = std::find(next, order.end(), root);
+      if (found == order.end()) {
+        if (std::find(order.begin(), next, root) != next) return std::nullopt;
+        found = order.insert(next, root);
+      }
+      next = found + 1;
+    }
+  }
+  return order;
+}
+
+/// Nodes ask for an order, and targets see trees in the same order.
 std::optional<Trees> treesOf(KernelOp kernel) {
   TreeEnsembleOp op;
   for (Operation& other : kernel.block().without_terminator()) {
@@ -44,29 +62,21 @@ std::optional<Trees> treesOf(KernelOp kernel) {
   const HostTensor &features = tables[0], &thresholds = tables[1], &modes = tables[2],
                    &yes = tables[3], &no = tables[4], &roots = tables[5], &leafBegin = tables[7],
                    &targets = tables[8];
-  Trees t{op, {}, TreeEnsembleOp::LessEqual, "Compares", false, false};
+  Trees t{op, {}, false, false};
   const int64_t count = features.size();
   std::vector<PlainNode> nodes;
-  bool anyNan = false, allNan = true;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t mode =
-        op.getUniformMode() ? static_cast<int64_t>(*op.getUniformMode()) : modes.getInt(i, true);
-    const bool nan = (mode & TreeEnsembleOp::NanIsYes) != 0;
-    anyNan |= nan, allNan &= nan;
-    if (i && (mode & 7) != t.compare) return std::nullopt;
-    t.compare = mode & 7;
-    nodes.push_back({thresholds.getDouble(i), static_cast<int32_t>(features.getInt(i)), nan,
+    const int64_t mode = op.getUniformMode() ? static_cast<int64_t>(*op.getUniformMode())
+                                             : modes.getInt(i, true),
+                  kind = mode & ~int64_t{TreeEnsembleOp::NanIsYes};
+    if (kind > TreeEnsembleOp::Greater || std::isnan(thresholds.getDouble(i))) return std::nullopt;
+    nodes.push_back({static_cast<Compare>(kind), mode != kind,
+                     static_cast<int32_t>(features.getInt(i)), thresholds.getDouble(i),
                      static_cast<int32_t>(yes.getInt(i)), static_cast<int32_t>(no.getInt(i))});
   }
-  if (anyNan) t.nan = allNan ? "GoesFirst" : "ByNode";
 
-  const auto* root = roots.as<int32_t>();
-  const auto* rootBegin = tables[6].as<int32_t>();
-  std::vector<int32_t> distinct(root, root + roots.size());
-  llvm::sort(distinct);
-  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  for (int64_t i = 0; i + 1 < tables[6].size(); ++i)
-    if (!std::is_sorted(root + rootBegin[i], root + rootBegin[i + 1])) return std::nullopt;
+  auto order = mergedOrder(roots, tables[6]);
+  if (!order) return std::nullopt;
   // One target, and a weight for it in each leaf, which fits in place of a threshold.
   const bool isDouble = getElementTypeOrSelf(op.getInput().getType()).isF64();
   t.oneWeight = tables[6].size() == 2 && targets.size() + 1 == leafBegin.size() &&
@@ -76,15 +86,16 @@ std::optional<Trees> treesOf(KernelOp kernel) {
   std::vector<double> weights;
   for (int64_t i = 0; t.oneWeight && i < tables[9].size(); ++i)
     weights.push_back(tables[9].getDouble(i));
-  const size_t most = 8 * static_cast<size_t>(count + leafBegin.size()) + 8 * distinct.size();
+  const size_t most = 8 * static_cast<size_t>(count + leafBegin.size()) + 8 * order->size();
   auto pack = [&](auto in, auto link) {
     t.packed = {};
-    return TreePacker<decltype(in), decltype(link)>(nodes, weights, t.nan == StringRef("ByNode"),
-                                                    most)
-        .pack(distinct, t.packed);
+    return TreePacker<decltype(in), decltype(link)>(nodes, weights, most).pack(*order, t.packed);
   };
   t.wide = isDouble || !pack(float(), uint32_t());
   if (isDouble ? !pack(double(), uint64_t()) : t.wide && !pack(float(), uint64_t()))
+    return std::nullopt;
+  // The keys of eight rows.
+  if (t.packed.keys.size() * (isDouble ? 8 : 4) * ortc_rt::kWalks > ortc_rt::kTreeKeyBytes)
     return std::nullopt;
   return t;
 }
@@ -94,9 +105,9 @@ void candidates(KernelOp kernel, const Machine& machine, std::vector<Candidate>&
   if (!t) return;
   OpBuilder b(kernel);
   const auto count = static_cast<double>(constantSize(getSize(b, t->op.getInit(), 0)).value_or(64));
-  // A step takes about five cycles, when eight walks share them.
+  // A step takes two or three cycles, when eight walks share them.
   const double micros =
-      count * static_cast<double>(t->packed.steps) * 5 * 16 / machine.processor.gigaflops / 1e3 +
+      count * static_cast<double>(t->packed.steps) * 2.5 * 16 / machine.processor.gigaflops / 1e3 +
       0.05;
   rows.push_back({fmt::format("trees_{}", t->oneWeight ? "one" : "many"), micros, {}});
 }
@@ -117,10 +128,13 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
     return made.back();
   };
   HostTensor nodeBytes(ob.getI8Type(), {static_cast<int64_t>(t->packed.nodes.size())}),
-      rootPairs(ob.getI32Type(), {static_cast<int64_t>(t->packed.roots.size())});
+      rootPairs(ob.getI32Type(), {static_cast<int64_t>(t->packed.roots.size())}),
+      keyNumbers(ob.getI32Type(), {static_cast<int64_t>(t->packed.keys.size())});
   llvm::copy(t->packed.nodes, nodeBytes.as<int8_t>());
   llvm::copy(t->packed.roots, rootPairs.as<int32_t>());
-  Value nodes = table(nodeBytes), roots = table(rootPairs), leafBegin, targets, weights;
+  llvm::copy(t->packed.keys, keyNumbers.as<int32_t>());
+  Value nodes = table(nodeBytes), roots = table(rootPairs), keys = table(keyNumbers), leafBegin,
+        targets, weights;
   if (!t->oneWeight) {
     leafBegin = table(*constantOf(op.getLeafBegin()));
     targets = table(*constantOf(op.getTargets()));
@@ -134,13 +148,10 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   };
   TemplateCall call(writer, "trees",
                     fmt::format("TreesArgs<{}, {}>", name(op.getInput()), name(op.getResult())));
-  static constexpr const char* compares[] = {"LessEqual", "Less",  "GreaterEqual",
-                                             "Greater",   "Equal", "NotEqual"};
-  call.parameter("Compare", fmt::format("Compare::{}", compares[t->compare]));
-  call.parameter("Nan", fmt::format("Nan::{}", t->nan));
   call.parameter("OneWeight", StringRef(t->oneWeight ? "true" : "false"));
   call.parameter("Link", StringRef(t->wide ? "uint64_t" : "uint32_t"));
   call.buffer("x", writer.place(op.getInput()).buffer);
+  call.buffer("keys", writer.place(keys).buffer);
   call.buffer("nodes", writer.place(nodes).buffer);
   call.buffer("roots", writer.place(roots).buffer);
   if (!t->oneWeight) {
@@ -152,6 +163,7 @@ FailureOr<LoweredKernel> write(KernelOp kernel, ModuleOp module, StridesOf strid
   call.size("xRow", xs[0]);
   call.size("yRow", ys[0]);
   call.size("rows", getSize(ob, op.getInit(), 0));
+  call.size("keyCount", static_cast<int64_t>(t->packed.keys.size()));
   call.size("trees", static_cast<int64_t>(t->packed.roots.size() / 2));
   call.size("targetCount", targetCount);
   call.size("steps", t->packed.steps);

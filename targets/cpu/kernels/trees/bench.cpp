@@ -22,24 +22,24 @@ void add(Bench& bench, int64_t rows, int count, int depth, int64_t features) {
       const auto child = [&](int32_t c) { return c < inner ? begin + c : -1 - leaves++; };
       const int32_t yes = child(2 * i + 1), no = child(2 * i + 2);
       const size_t at = nodes.size() % (1 << 16);
-      nodes.push_back(
-          {double(random[at]), int32_t(at * 2654435761u % uint32_t(features)), false, yes, no});
+      nodes.push_back({Compare::LessEqual, false, int32_t(at * 2654435761u % uint32_t(features)),
+                       double(random[at]), yes, no});
     }
   }
   auto* packed = new PackedTrees; // for as long as the benchmark runs
   const std::vector<double> weights(size_t(leaves), 0.5);
-  TreePacker<float, uint32_t>(nodes, weights, false, nodes.size() * 8).pack(roots, *packed);
+  TreePacker<float, uint32_t>(nodes, weights, nodes.size() * 8).pack(roots, *packed);
   TreesArgs<float, float> a{};
   a.x = allocate(rows * features), a.xRow = features;
+  a.keys = packed->keys.data(), a.keyCount = int64_t(packed->keys.size());
   a.nodes = packed->nodes.data(), a.roots = packed->roots.data();
   a.y = allocate(rows), a.yRow = 1;
   a.rows = rows, a.trees = count, a.targetCount = 1, a.steps = packed->steps;
   char name[100];
   std::snprintf(name, sizeof name, "%lld rows, %d trees of depth %d, %lld features",
                 (long long)rows, count, depth, (long long)features);
-  bench.add(name, double(rows) * double(packed->steps), [=] {
-    trees<Compare::LessEqual, Nan::Compares, true, uint32_t>(a, Identity{}, serial());
-  });
+  bench.add(name, double(rows) * double(packed->steps),
+            [=] { trees<true, uint32_t>(a, Identity{}, serial()); });
 }
 
 } // namespace
