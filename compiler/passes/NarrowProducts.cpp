@@ -4,8 +4,8 @@
 //   integers   (a - a zero) (b - b zero) in i32: MatMulInteger, ConvInteger, QLinearMatMul, ...
 //   floats     products of dequantised numbers: models with QuantizeLinear and DequantizeLinear
 //
-// Both become the sum over a * w, where w = b - b zero is a constant of s8, or of i16 where it takes
-// 9 bits, and what the zero point and the scales make of it comes after the sum, mostly as
+// Both become the sum over a * w, where w = b - b zero is a constant of s8, or of i16 where it
+// takes 9 bits, and what the zero point and the scales make of it comes after the sum, mostly as
 // constants:
 //
 //   sum (a - z) w = sum a w - z sum w
@@ -274,6 +274,33 @@ struct Product {
   std::function<Value(OpBuilder&, Value numbers)> sum;
 };
 
+/// The scales of the weights times that of the left numbers, when all are constants.
+std::optional<HostTensor> productOfScales(const Factor& left, const Factor& right) {
+  auto one = constantOf(left.tensor), many = constantOf(right.tensor);
+  if (!one || !many || one->size() != 1) return std::nullopt;
+  HostTensor product(many->elementType, many->dims);
+  const float scale = *one->as<float>();
+  for (int64_t i = 0; i < many->size(); ++i)
+    product.as<float>()[i] = scale * many->as<float>()[i];
+  return product;
+}
+
+/// Makes floats of a sum of numbers.
+void applyScales(After& after, OpBuilder& b, Location loc, const Factor& left,
+                 const Factor& right) {
+  const auto scaled = [](OpBuilder& in, Location l, Value sum, Value factor) -> Value {
+    Value x = in.create<arith::SIToFPOp>(l, in.getF32Type(), sum);
+    return in.create<arith::MulFOp>(l, x, factor);
+  };
+  if (auto factor = productOfScales(left, right))
+    after.apply(b.getF32Type(), {Factor{constant(b, loc, *factor), right.map}},
+                [&](OpBuilder& in, Location l, ValueRange v) { return scaled(in, l, v[0], v[1]); });
+  else
+    after.apply(b.getF32Type(), {left, right}, [&](OpBuilder& in, Location l, ValueRange v) {
+      return scaled(in, l, v[0], in.create<arith::MulFOp>(l, v[1], v[2]));
+    });
+}
+
 void rewrite(Product& p) {
   auto zero = p.ofLeft(p.left.zero), scale = p.ofLeft(p.left.scale),
        ofWeights = p.ofRight(p.right.scale);
@@ -304,12 +331,7 @@ void rewrite(Product& p) {
                   });
     }
   }
-  if (isFloat)
-    after.apply(b.getF32Type(), {*scale, *ofWeights},
-                [](OpBuilder& in, Location l, ValueRange v) -> Value {
-                  Value x = in.create<arith::SIToFPOp>(l, in.getF32Type(), v[0]);
-                  return in.create<arith::MulFOp>(l, x, in.create<arith::MulFOp>(l, v[1], v[2]));
-                });
+  if (isFloat) applyScales(after, b, loc, *scale, *ofWeights);
   p.op->getResult(0).replaceAllUsesWith(after.get());
   p.op->erase();
 }
