@@ -71,6 +71,11 @@ def two_sizes():
     return model([helper.make_node("Add", ["x", "y"], ["z"], name="sum")], [f32("x", "n"), f32("y", "m")], [f32("z", "k")])
 
 
+def free_batches():
+    return model([helper.make_node("Einsum", ["x", "y"], ["z"], name="product", equation="...ij,...jk->...ik")],
+                 [f32("x", "n", 1, 2), f32("y", "m", 2, 1)], [f32("z", "k", 1, 1)])
+
+
 def bad_product():
     w = numpy_helper.from_array(np.zeros((4, 2), np.float32), "w")
     return model([helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], [f32("x", 1, 3)], [f32("y", 1, 2)], [w])
@@ -97,6 +102,13 @@ def long_loop(grows=False):
     nodes = [helper.make_node("Loop", ["turns", "", "start"], ["last"], name="loop", body=body),
              helper.make_node("Add", ["x", "last"], ["y"])]
     return model(nodes, [f32("x", 3)], [f32("y", 3)], [turns, start])
+
+
+def wide_resize():
+    sizes = numpy_helper.from_array(np.array([1, 1, 1 << 36, 2], np.int64), "sizes")
+    nodes = [helper.make_node("Resize", ["x", "", "", "sizes"], ["wide"], name="wide", mode="linear"),
+             helper.make_node("ReduceMax", ["wide"], ["y"], keepdims=0)]
+    return model(nodes, [f32("x", 1, 1, 3, 2)], [f32("y")], [sizes])
 
 
 def growing_loop():
