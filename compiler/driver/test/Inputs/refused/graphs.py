@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import AttributeProto, TensorProto, helper
 
-from refused.common import F, bad, value, tensor, model, node, relu
+from refused.common import F, I64, bad, value, tensor, model, node, relu
 
 
 # ---- the graph ----
