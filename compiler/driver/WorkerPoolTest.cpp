@@ -30,13 +30,16 @@ std::vector<WorkerResult> results(const std::vector<std::function<std::string()>
 
 TEST_CASE("a task that fails takes nothing with it") {
   for (unsigned jobs : {1u, 3u}) {
-    const auto all = results({[] { return std::string("one"); },
-                              []() -> std::string { throw std::bad_alloc(); },
-                              []() -> std::string { throw std::runtime_error("a reason"); },
-                              []() -> std::string { throw UsageError{"no such thing", ""}; },
-                              []() -> std::string { raise(SIGABRT); return {}; },
-                              []() -> std::string { _exit(7); }, [] { return std::string("two"); }},
-                             jobs);
+    const auto all =
+        results({[] { return std::string("one"); }, []() -> std::string { throw std::bad_alloc(); },
+                 []() -> std::string { throw std::runtime_error("a reason"); },
+                 []() -> std::string { throw UsageError{"no such thing", ""}; },
+                 []() -> std::string {
+                   raise(SIGABRT);
+                   return {};
+                 },
+                 []() -> std::string { _exit(7); }, [] { return std::string("two"); }},
+                jobs);
     REQUIRE(all.size() == 7);
     CHECK(all[0].output == "one");
     CHECK(all[0].failure.empty());
