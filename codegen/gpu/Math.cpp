@@ -312,8 +312,11 @@ S powOf(Args args) {
   S f = ((i & i.num(0x007fffff)) + i.num(0x3f3504f3)).asFloat() - one;
   S rest = logRest(f, zero);
   S l = (f + rest) * x.lit(1.44269504088896); // log2 of the mantissa
-  S whole = (y * e).un<math::RoundEvenOp>();
-  S fraction = y.fma(e, zero - whole) + y * l; // y (e + l) = whole + fraction
+  // A larger y makes an infinity or 0 of all but 1, and its product would be no number.
+  S t = atMost(y, 0x1p34);
+  t = t.cmpf(FP::OLT, t.lit(-0x1p34)).select(t.lit(-0x1p34), t);
+  S whole = (t * e).un<math::RoundEvenOp>();
+  S fraction = t.fma(e, zero - whole) + t * l; // t (e + l) = whole + fraction
   S n = fraction.un<math::RoundEvenOp>();
   S exponent = whole + n;
   S c = atMost(exponent, 260.0);

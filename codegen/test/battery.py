@@ -89,7 +89,13 @@ for name in ["sin", "cos", "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh
     fn = getattr(math, name)
     flt(name, f"math.{name} %x : f32", (lambda fn, name: lambda a, b: fn(a) if abs(a) < 80 and not (name == "tan" and abs(a) > 20) else None)(fn, name), 16)
 flt("atan2", "math.atan2 %x, %y : f32", lambda a, b: math.atan2(a, b) if math.isfinite(a) and math.isfinite(b) and (a or b) else None, 8)
-flt("powf", "math.powf %x, %y : f32", lambda a, b: math.pow(a, b) if 1e-3 < abs(a) < 100 and math.isfinite(b) and (a > 0 or b == int(b)) else None, 16)
+def pow_(a, b):
+    if not math.isfinite(b) or not a > 0 and not (a < 0 and b == int(b)):
+        return None
+    if 2.0**34 <= abs(b) and abs(a) != 1:  # an even number: beyond all floats, or below them
+        return inf if (abs(a) > 1) == (b > 0) else 0.0
+    return math.pow(a, b) if 1e-3 < abs(a) < 100 else None
+flt("powf", "math.powf %x, %y : f32", pow_, 16)
 flt("fma", "math.fma %x, %y, %x : f32", lambda a, b: a * b + a if math.isfinite(a) and math.isfinite(b) and abs(a) < 1e6 else None, 4)
 for p, fn in {"oeq": lambda a, b: a == b, "ogt": lambda a, b: a > b, "oge": lambda a, b: a >= b, "olt": lambda a, b: a < b,
               "ole": lambda a, b: a <= b, "one": lambda a, b: a < b or a > b, "ord": lambda a, b: a == a and b == b,

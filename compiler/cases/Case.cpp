@@ -152,6 +152,16 @@ std::optional<DataSet> readDataSet(const std::string& folder, const onnx::Graph&
     data.inputs.push_back(read("input", data.inputs.size(), input->type).value_or(CaseValue()));
   for (const onnx::ValueInfo& output : graph.outputs)
     data.outputs.push_back(read("output", data.outputs.size(), output.type));
+  const auto none = [&](const char* what, size_t index, const char* why) {
+    const std::string path = (fs::path(folder) / fmt::format("{}_{}.pb", what, index)).string();
+    std::error_code error;
+    if (!fs::exists(path, error)) return;
+    Diagnostics::FileScope scope(diagnostics, path);
+    diagnostics.error({}, "the model has {} {}s{}", index, what, why);
+    ok = false;
+  };
+  none("input", data.inputs.size(), "; those that it holds a value for are no inputs");
+  none("output", data.outputs.size(), "");
   if (!ok) return std::nullopt;
   return data;
 }

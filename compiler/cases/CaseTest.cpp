@@ -50,6 +50,12 @@ TEST_CASE("a case is read and judged") {
   CHECK(!off.passed);
   CHECK(off.reason.starts_with("output 'y': 1 of 2 elements are off"));
   CHECK(!compareOutputs({}, *data, graph, read->expect).passed);
+
+  // Data that nobody would read is no case: a default may stand for an input that has one.
+  REQUIRE(writeValueFile(folder / "c/test_data_set_0/input_2.pb", x, Kind::Tensor, diagnostics));
+  CHECK(!readDataSet(read->dataSets[0], graph, diagnostics));
+  CHECK(diagnostics.str().find("input_2.pb: error: the model has 2 inputs; those that it holds a "
+                               "value for are no inputs") != std::string::npos);
 }
 
 TEST_CASE("folders that are no cases") {

@@ -14,6 +14,16 @@ CLI::App* addCommand(CLI::App& app, GlobalOptions& global, const std::string& na
   return command;
 }
 
+CLI::Validator seedNumber() {
+  return {[](const std::string& text) {
+            uint64_t seed = 0;
+            return llvm::StringRef(text).getAsInteger(10, seed)
+                       ? "'" + text + "' is not a whole number from 0 to 2^64 - 1"
+                       : std::string();
+          },
+          ""};
+}
+
 void printJson(const llvm::json::Value& value) {
   llvm::outs() << llvm::formatv("{0:2}", value) << "\n";
   llvm::outs().flush();

@@ -41,6 +41,9 @@ void addCompletion(CLI::App& app, GlobalOptions& global, Action& action);
 CLI::App* addCommand(CLI::App& app, GlobalOptions& global, const std::string& name,
                      const std::string& summary, const std::string& examples);
 
+/// What --random and --seed may be.
+CLI::Validator seedNumber();
+
 void printJson(const llvm::json::Value& value);
 /// Errors, warnings and remarks as a list of objects.
 llvm::json::Array toJson(const Diagnostics& diagnostics);

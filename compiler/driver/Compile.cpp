@@ -131,6 +131,7 @@ int compile(const GlobalOptions& global, Options& o) {
     if (o.compile.explain) json["choices"] = llvm::json::fixUTF8(emitted->explanation);
     if (!global.json) {
       if (o.compile.explain) fmt::print("{}", emitted->explanation);
+      fflush(stdout); // before what goes to stderr, also where both end in one file
       fmt::print(stderr, "{}: {} files, {} launches, weights {} bytes, arena {}\n", o.destination,
                  files.size(), emitted->facts.launches, emitted->facts.weights.bytes(),
                  emitted->facts.arenaBytes ? fmt::format("{} bytes", *emitted->facts.arenaBytes)
@@ -138,7 +139,6 @@ int compile(const GlobalOptions& global, Options& o) {
       if (firmware)
         fmt::print(stderr, "flash {} bytes, RAM {} bytes of which {} are for the stack\n",
                    firmware->flash, firmware->ram, firmware->stack);
-      fflush(stdout);
     }
   }
   return finish(global, diagnostics, std::move(json));

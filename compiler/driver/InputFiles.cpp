@@ -52,6 +52,7 @@ std::optional<std::vector<CaseValue>> readInputs(const onnx::Graph& graph,
         diagnostics.error("", "{} gives {}, which is no input of the model", flag, quoteName(name));
     for (const onnx::ValueInfo* i : infos)
       d.note("input {} is {}", quoteName(i->name), onnx::typeText(i->type));
+    d.help("what the model holds or computes becomes an input with --cut-inputs");
   };
   if (!choice.archive.empty()) {
     std::optional<NamedTensors> tensors = readNpzFile(

@@ -105,7 +105,7 @@ void addRun(CLI::App& app, GlobalOptions& global, Action& action) {
       ->type_name("FILE");
   c->add_option("--random", o->inputs.seed, "Make the inputs that no file gives from this seed")
       ->type_name("SEED")
-      ->check(CLI::NonNegativeNumber);
+      ->check(seedNumber());
   c->add_option("-o", o->output, "Write all outputs into an .npz archive")->type_name("FILE");
   c->callback([&global, &action, o] {
     action = [&global, o] {

@@ -190,6 +190,7 @@ void addVerify(CLI::App& app, GlobalOptions& global, Action& action) {
       ->type_name("DIR");
   c->add_option("--seed", o->seed, "Of the inputs of models without data")
       ->type_name("N")
+      ->check(seedNumber())
       ->capture_default_str();
   c->add_option("--json", o->jsonFile, "Write the results as JSON; without a file to stdout")
       ->expected(0, 1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/WorkerPool.h"
+#include "compiler/driver/Command.h"
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -48,6 +49,21 @@ void writeAll(int fd, const std::string& text) {
   }
 }
 
+/// In the child: its exit code. No exception may leave it.
+int runTask(const std::function<std::string(size_t)>& task, size_t index, int result) {
+  try {
+    writeAll(result, task(index));
+    return 0;
+  } catch (const UsageError& e) {
+    fmt::print(stderr, "{}\n", e.message);
+  } catch (const MissingTool& e) {
+    fmt::print(stderr, "{}\n", e.message);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what()); // "std::bad_alloc" among them
+  }
+  return 1;
+}
+
 /// The line of a crash report that says most: an assertion or an exception, else the last one.
 std::string tellingLine(const std::string& text) {
   std::string best, last;
@@ -71,7 +87,7 @@ std::string failureText(const Child& child, int status, const WorkerLimits& limi
   std::string how = WIFSIGNALED(status)
                         ? fmt::format("crashed (SIG{})", sigabbrev_np(WTERMSIG(status)))
                         : fmt::format("ended with exit code {}", WEXITSTATUS(status));
-  if (child.text.find("bad_alloc") != std::string::npos) how = "ran out of memory";
+  if (child.text.find("bad_alloc") != std::string::npos) return "ran out of memory";
   const std::string line = tellingLine(child.text);
   return line.empty() ? how : how + ": " + line;
 }
@@ -110,8 +126,9 @@ void runInWorkers(size_t count, unsigned jobs, const WorkerLimits& limits,
         rlimit memory{bytes, bytes}, none{0, 0};
         setrlimit(RLIMIT_AS, &memory);
         setrlimit(RLIMIT_CORE, &none);
-        writeAll(result[1], task(next));
-        _exit(0); // no destructors: the memory is given back at once
+        // No destructors: the memory is given back at once, and what the parent's frames own (the
+        // folder that all tasks work in) is not the child's to clean up.
+        _exit(runTask(task, next, result[1]));
       }
       close(result[1]);
       close(errors[1]);

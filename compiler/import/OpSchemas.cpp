@@ -208,7 +208,7 @@ private:
                               [&](const AttributeFacts& f) { return f.name == a.name; });
     if (known != schema.attributes.end()) {
       if (a.type != known->type && a.type != AttributeType::Undefined) // a reference may say none
-        diagnostics.error(node.describe(), "attribute '{}' is a {}; expected a {}", a.name,
+        diagnostics.error(node.describe(), "attribute '{}' is of type {}; expected {}", a.name,
                           attributeTypeName(a.type), attributeTypeName(known->type));
       return;
     }

@@ -111,7 +111,7 @@ Tensor NodeBuilder::fromSizes(ArrayRef<Size> list, DType dtype) {
 
 // ---- maps ----
 
-Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) {
+void NodeBuilder::requirePossible(ArrayRef<Size> shape) {
   SmallVector<int64_t> known;
   for (Size s : shape)
     known.push_back(s.constant().value_or(1));
@@ -123,6 +123,10 @@ Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) {
   }
   for (int64_t s : known)
     if (s < 0) error("a size of the result is {}", s);
+}
+
+Value NodeBuilder::empty(ArrayRef<Size> shape, Type elementType) {
+  requirePossible(shape);
   return createEmpty(b, loc, raw(shape), elementType);
 }
 

@@ -318,7 +318,8 @@ LoopResult buildLoop(NodeBuilder& n, const LoopLimits& limits, ArrayRef<Tensor> 
     arguments.assign(made.getRegionIterArgs().begin(), made.getRegionIterArgs().end());
   } else {
     // carried values, the number of the turn, whether there is another
-    Value first = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, zero, end);
+    Value first = limits.enters;
+    if (!first) first = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, zero, end);
     state.push_back(zero), state.push_back(first);
     TypeRange types = ValueRange(state).getTypes();
     SmallVector<Location> locs(state.size(), loc);

@@ -56,6 +56,7 @@ struct LoopResult {
 };
 struct LoopLimits {
   std::optional<Size> turns; ///< at most; none: no limit
+  mlir::Value enters;        ///< of a loop without limit: is there a first turn? null: yes
   /// Per stacked result: the first row is the last of the tensor. Not with a condition.
   std::vector<bool> backwards;
   /// Per stacked result: the sizes of a row that the body's graph declares, used where they cannot

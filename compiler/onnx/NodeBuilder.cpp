@@ -58,7 +58,7 @@ static const Attribute* find(NodeBuilder& n, StringRef name, AttributeType want,
     return nullptr;
   }
   if (a->type != want)
-    n.error("attribute '{}' is a {}; expected a {}", name.str(), attributeTypeName(a->type),
+    n.error("attribute '{}' is of type {}; expected {}", name.str(), attributeTypeName(a->type),
             attributeTypeName(want));
   return a;
 }

@@ -236,6 +236,9 @@ public:
   // differ on axis 1".
   void requireEqual(Size x, Size y, llvm::StringRef what);
   void requireNonNegative(Size x, llvm::StringRef what);
+  /// No size is negative, and all together are no more than a machine can have. What is built has
+  /// been checked; a table of as many elements is made after it.
+  void requirePossible(llvm::ArrayRef<Size> shape);
   /// Input `name` has this shape.
   void requireShape(Tensor t, llvm::ArrayRef<Size> shape, llvm::StringRef name);
   /// It broadcasts to this shape, and not the shape to it. [ONNX unidirectional broadcasting]

@@ -23,7 +23,11 @@ public:
                               : d.getSeverity() == mlir::DiagnosticSeverity::Warning
                                   ? Severity::Warning
                                   : Severity::Remark;
-          auto& made = diagnostics.report(severity, where, d.str());
+          std::string text = d.str();
+          llvm::StringRef message = text;
+          // The text of an ortc.check begins with the node: bundles know of no locations.
+          if (!where.empty() && message.consume_front(where)) message.consume_front(": ");
+          auto& made = diagnostics.report(severity, where, message.str());
           for (mlir::Diagnostic& note : d.getNotes()) {
             std::string text = note.str();
             if (llvm::StringRef rest = text; rest.consume_front("help: "))

@@ -69,6 +69,7 @@ case("Gemm", [1, 6], [a, b, c], [a @ b + c], broadcast=1)
 case("Gemm", 7, [a, b, c], [a @ b + c])
 case("PRelu", [1, 6], [x, np.array([F(0.5)])], [np.where(x < 0, x * F(0.5), x)])
 case("PRelu", 7, [x, row[:, None]], [np.where(x < 0, x * row[:, None], x)])
+case("Sign", [9, 13], [np.array([math.nan, -2, 0, 3], F)], [np.array([math.nan, -1, 0, 1], F)])
 
 # ---- Softmax and its relatives took all dims from an axis on, 1 if none was given ----
 def flat_softmax(v, axis):
@@ -96,6 +97,9 @@ case("Pad", 1, [x], [padded], paddings=[0, 1, 0, 0, 0, 2], value=7.0)
 case("Pad", 2, [x], [padded], pads=[0, 1, 0, 0, 0, 2], value=7.0)
 case("Pad", 2, [x], [np.pad(x, ((0, 0), (1, 1), (2, 2)), "reflect")], pads=[0, 1, 2, 0, 1, 2], mode="reflect")
 case("Pad", 2, [x], [np.pad(x, ((0, 0), (1, 1), (2, 2)), "edge")], pads=[0, 1, 2, 0, 1, 2], mode="edge")
+# A negative pad cuts first, and what is left is repeated.
+for mode in ("edge", "wrap", "reflect"):
+    case("Pad", 19, [x, np.array([0, -1, 2, 0, 1, -1], I)], [np.pad(x[:, 1:, :-1], ((0, 0), (0, 1), (2, 0)), mode)], mode=mode)
 REDUCTIONS = {
     "ReduceL1": lambda v, a: np.abs(v).sum(a, keepdims=True),
     "ReduceL2": lambda v, a: np.sqrt((v * v).sum(a, keepdims=True)),
@@ -269,6 +273,15 @@ for v in [1, 11, 13, 16, 19, 21, 23, 24, 25]:
     rows = start + np.cumsum(np.arange(6, dtype=F))[:, None]
     net("Loop", v, [many, helper.make_node("Loop", ["turns", "", "x"], ["y", "rows"], body=loop_body(v))],
         {"x": start}, {"y": rows[-1], "rows": rows})
+
+# Without a trip count, only the condition says how often, and whether at all.
+until = helper.make_graph([helper.make_node("ReduceMin", ["v"], ["least"], keepdims=0), helper.make_node("Less", ["least", "end"], ["go"]),
+                           helper.make_node("Add", ["v", "one"], ["next"])], "body",
+                          [tensor("i", TensorProto.INT64, []), tensor("again", TensorProto.BOOL, []), tensor("v", TensorProto.FLOAT, [3])],
+                          [tensor("go", TensorProto.BOOL, []), tensor("next", TensorProto.FLOAT, [3])])
+for first, turns in ((True, 5), (False, 0)):
+    net("Loop", 13, [helper.make_node("Loop", ["", "first", "x"], ["y"], body=until)],
+        {"x": np.zeros(3, F), "first": np.array(first), "end": np.array(4, F), "one": np.array(1, F)}, {"y": np.full(3, turns, F)})
 
 number = lambda name, value: helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(value, I)))  # noqa: E731
 p, q = grid(2, 3), grid(2, 3) + F(10)

@@ -68,6 +68,22 @@ ms("GroupNorm", [image.transpose(0, 3, 1, 2), gain, shift], [silu(group_norm(ima
    activation=1, channels_last=0)
 ms("SkipGroupNorm", [image, gain, shift, shift[None], gain], [group_norm(image + shift + gain, 1).astype(F), image + shift + gain],
    groups=1, activation=0)
+
+
+def word_vectors(words, weights, bias, table):
+    window, vectors = weights.shape[2], np.zeros((len(words), len(weights)), F)
+    for word, vector in zip(words, vectors):
+        length = max(np.sum(word > 0), window) if word[0] > 0 else 0
+        windows = [np.sum(weights[:, 0] * table[word[k:k + window]], axis=(1, 2)) for k in range(length - window + 1)]
+        if length:
+            vector[:] = np.tanh(np.max(windows, axis=0) + bias)
+    return vectors
+
+
+characters = [int32([[1, 2, 3, 0], [4, 0, 0, 0], [0, 0, 0, 0], [1, 2, 3, 4], [0, 1, 2, 3], [1, 0, 3, 2]]), grid(3, 1, 2, 3), grid(3) * F(0.5),
+              grid(5, 3)]
+ms("WordConvEmbedding", characters, [word_vectors(*characters)])
+ms("WordConvEmbedding", characters, [word_vectors(*characters)], embedding_size=3, conv_window_size=2, char_embedding_size=3)
 wave = grid(2, 6)
 spectrum = np.fft.rfft(wave)
 ms("Rfft", [wave], [np.stack([spectrum.real, spectrum.imag], -1).astype(F)], signal_ndim=1)

@@ -232,4 +232,48 @@ ORTC_ONNX_OP_IN("com.microsoft", "ConvTransposeWithDynamicPads", since(1)) {
   convTranspose(n, x, w, bias, sizes);
 }
 
+// Words, rows of codes of characters, as vectors: each code's row of the table C, a convolution
+// along the word, tanh, and the largest of all its windows. Codes that are not positive pad: as
+// many leading codes count as there are positive ones, but never less than a window; a word that
+// begins with padding is zeros.   [measured: ONNX Runtime 1.32]
+ORTC_ONNX_OP_IN("com.microsoft", "WordConvEmbedding", since(1)) {
+  Tensor words = n.input(0, "Sequence", oneOf({DType::I32})),
+         w = n.input(1, "W", oneOf({DType::F32})), bias = n.input(2, "B", oneOf({DType::F32})),
+         table = n.input(3, "C", oneOf({DType::F32}));
+  if (words.rank() != 2 || w.rank() != 4 || table.rank() != 2)
+    n.error("'Sequence' is {}, 'W' {} and 'C' {}; expected ranks 2, 4 and 2", n.typeText(words),
+            n.typeText(w), n.typeText(table));
+  Size count = n.size(words, 0), length = n.size(words, 1), window = n.size(w, 2);
+  n.requireEqual(n.size(table, 1), n.size(w, 3), "the rows of 'C' and of 'W' differ");
+  n.requireNonNegative(length - window, "the window of 'W' is longer than a word");
+  auto attribute = [&](llvm::StringRef name, Size have) {
+    if (int64_t v = n.intAttr(name, -1); v != -1)
+      n.requireEqual(have, n.size(v), fmt::format("'{}' is not what 'W' has", name));
+  };
+  attribute("embedding_size", n.size(w, 0));
+  attribute("conv_window_size", window);
+  attribute("char_embedding_size", n.size(w, 3));
+  n.requireIndices(words, n.size(table, 0), "Sequence", false);
+  Tensor rows =
+      n.generate({count, n.size(1), length, n.size(table, 1)}, DType::F32, [&](ArrayRef<Scalar> i) {
+        Scalar code = n.at(words, {i[0], i[2]});
+        return n.at(table, {safeIndex(n, code, n.size(table, 0)), i[3]});
+      });
+  Tensor y = n.map(withBias(n, convolution(n, rows, w, std::nullopt), bias),
+                   [](Scalar v) { return tanh(v); });
+  Tensor lengths =
+      n.generateReduce(count, length, DType::I32, 0, [&](ArrayRef<Scalar> i, Scalar sum) {
+        return sum + n.cast(n.at(words, i) > 0.0, DType::I32);
+      });
+  Tensor most = n.generateReduce({count, n.size(w, 0)}, n.size(y, 2), DType::F32, -INFINITY,
+                                 [&](ArrayRef<Scalar> i, Scalar best) {
+                                   Scalar end = n.toIndex(n.at(lengths, i[0])) - n.index(window);
+                                   Scalar v = n.at(y, {i[0], i[1], i[2], n.index(0)});
+                                   return select(i[2] <= max(end, 0.0), max(best, v), best);
+                                 });
+  n.output(0, n.generate({count, n.size(w, 0)}, DType::F32, [&](ArrayRef<Scalar> i) {
+    return select(n.at(words, {i[0], n.index(0)}) > 0.0, n.at(most, i), 0.0);
+  }));
+}
+
 } // namespace ortc::opdef

@@ -92,10 +92,8 @@ ORTC_ONNX_OP("Loop", since(1, 11, 13, 16, 19, 21, 23, 24, 25)) {
     Scalar c = onlyElement(n, cond);
     auto known = getConstantIntValue(c.v);
     if (known && !*known) limits.turns = n.size(0);
-    if (!known) {
-      Size all = limits.turns.value_or(n.size(INT64_MAX));
-      limits.turns = selectSize(n, c, all, n.size(0));
-    }
+    if (!known && limits.turns) limits.turns = selectSize(n, c, *limits.turns, n.size(0));
+    if (!known && !limits.turns) limits.enters = c.v;
   }
   std::vector<Tensor> inits;
   for (size_t i = 2; i < n.numInputs(); ++i)

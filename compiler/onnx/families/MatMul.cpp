@@ -152,9 +152,20 @@ ORTC_ONNX_OP("Einsum", since(12, 28)) {
         it->second = s;
       else if (s.constant() && it->second.constant() && *s.constant() != *it->second.constant())
         n.error("'{}' is {} and {}", c, *it->second.constant(), *s.constant());
+      else if (c < 'A' && !same(it->second, s)) // of an ellipsis: either may be 1
+        it->second = s.constant()            ? s
+                     : it->second.constant() ? it->second
+                                             : n.broadcastSize(it->second, s);
       else if (s.constant())
         it->second = s;
     }
+  for (Labelled& x : xs) { // a free size of an ellipsis that may be 1 is repeated
+    std::vector<Size> have = n.sizes(x.t), want = have;
+    bool all = true;
+    for (auto [d, c] : llvm::enumerate(x.letters))
+      if (c < 'A' && !have[d].is(1) && !same(have[d], extent[c])) want[d] = extent[c], all = false;
+    if (!all) x.t = n.broadcastTo(x.t, want);
+  }
   for (char c : out)
     if (!extent.count(c)) n.error("the result of 'equation' has '{}', which no term has", c);
   for (Labelled& x : xs) {

@@ -16,7 +16,7 @@ ORTC_ONNX_OP("Neg", since(1, 6, 13)) {
 }
 ORTC_ONNX_OP("Sign", since(9, 13)) {
   unary(n, numeric, [](Scalar x) {
-    Scalar positive = select(x > 0.0, x.n->literal(1, x), 0.0);
+    Scalar positive = select(x > 0.0, 1.0, x); // zero and NaN stay what they are
     return x.isUnsigned ? positive : select(x < 0.0, -1.0, positive);
   });
 }

@@ -36,14 +36,23 @@ static void pad(NodeBuilder& n, Tensor x, ArrayRef<Size> begin, ArrayRef<Size> e
     return n.output(0, n.slice(x, starts, out));
   }
   if (mode != "constant") {
-    // what is repeated is the tensor after the crop of the other end; with both ends growing that
-    // is the tensor
+    // What is repeated is what negative pads leave, of which there must be something.
+    std::vector<Size> cut(rank, n.size(0)), left = in;
+    for (int64_t d = 0; d < rank; ++d) {
+      cut[d] = nonNegative(n.size(0) - begin[d]);
+      left[d] = in[d] - cut[d] - nonNegative(n.size(0) - end[d]);
+      if (!begin[d].is(0) || !end[d].is(0))
+        n.requireNonNegative(left[d] - n.size(1),
+                             fmt::format("there is nothing to repeat on axis {}", d));
+    }
     return n.output(0, n.generate(out, x.dtype, [&](ArrayRef<Scalar> o) {
       SmallVector<Scalar> i(o);
       for (int64_t d = 0; d < rank; ++d) {
         if (begin[d].is(0) && end[d].is(0)) continue;
-        if (!begin[d].is(0)) i[d] = o[d] - n.index(begin[d]);
-        i[d] = source(n, mode, i[d], in[d]);
+        Size first = begin[d] + cut[d];
+        if (!first.is(0)) i[d] = o[d] - n.index(first);
+        i[d] = source(n, mode, i[d], left[d]);
+        if (!cut[d].is(0)) i[d] = i[d] + n.index(cut[d]);
       }
       return n.at(x, i);
     }));

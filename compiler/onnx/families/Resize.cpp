@@ -43,7 +43,12 @@ struct Axis {
   std::optional<double> scale; ///< none: out / in, or `scaleAt`
   std::optional<double> roiBegin, roiEnd;
   Scalar scaleAt, roiBeginAt, roiEndAt; ///< the same, when running
-  bool isStatic() const { return in.constant() && out.constant() && !scaleAt.v && !roiBeginAt.v; }
+  /// Is a table of its places made while compiling? Not of more than this.
+  static constexpr int64_t mostInTable = 1 << 22;
+  bool isStatic() const {
+    return in.constant() && out.constant() && *out.constant() <= mostInTable && !scaleAt.v &&
+           !roiBeginAt.v;
+  }
 };
 
 template <typename T> struct Taps {
@@ -275,6 +280,7 @@ static Tensor resize(NodeBuilder& n, Tensor x, std::vector<Axis> axes, const Met
   std::vector<Size> shape = n.sizes(x);
   for (const Axis& a : axes)
     shape[a.dim] = a.out;
+  n.requirePossible(shape);
   if (axes.empty()) return x;
   bool allStatic = llvm::all_of(axes, [](const Axis& a) { return a.isStatic(); });
   DType wide = x.dtype == DType::F64 ? DType::F64 : DType::F32;
@@ -348,7 +354,7 @@ static void setScales(NodeBuilder& n, std::vector<Axis>& axes, ArrayRef<double> 
   if (scales.size() != axes.size())
     n.error("'scales' has {} values; expected {}", scales.size(), axes.size());
   for (auto [a, s] : llvm::zip(axes, scales)) {
-    if (!(s > 0)) n.error("'scales' holds {}", s);
+    if (!(s > 0) || !std::isfinite(s)) n.error("'scales' holds {}", s);
     a.scale = s, a.out = scaledSize(n, a.in, s);
   }
 }

@@ -20,6 +20,12 @@ struct Complex {
 static Tensor table(NodeBuilder& n, Size rows, Size columns, Size period, DType type, bool sine,
                     llvm::function_ref<double(int64_t)> factor) {
   if (rows.constant() && columns.constant() && period.constant()) {
+    constexpr int64_t mostElements = int64_t(1) << 28; // 1 GiB of f32 in the bundle, for each
+    n.requirePossible({rows, columns});
+    if (*rows.constant() * *columns.constant() > mostElements)
+      n.fail(fmt::format("a transform of {} values needs tables of {} x {} elements, more than {}",
+                         *period.constant(), *rows.constant(), *columns.constant(), mostElements),
+             {{true, "do that part elsewhere (--cut-inputs, --cut-outputs)"}});
     HostTensor t(n.typeOf(type), {*rows.constant(), *columns.constant()});
     int64_t p = std::max<int64_t>(*period.constant(), 1);
     for (int64_t r = 0; r < t.dims[0]; ++r)

@@ -247,7 +247,6 @@ private:
 // The program{forLevel}: kernels, the order in which they run, and the C interface.
 #include "{interface}"
 
-#include "rt/context.h"
 {kernelsH}{includes}
 {weights}namespace {{
 

@@ -71,6 +71,11 @@ def two_sizes():
     return model([helper.make_node("Add", ["x", "y"], ["z"], name="sum")], [f32("x", "n"), f32("y", "m")], [f32("z", "k")])
 
 
+def free_batches():
+    return model([helper.make_node("Einsum", ["x", "y"], ["z"], name="product", equation="...ij,...jk->...ik")],
+                 [f32("x", "n", 1, 2), f32("y", "m", 2, 1)], [f32("z", "k", 1, 1)])
+
+
 def bad_product():
     w = numpy_helper.from_array(np.zeros((4, 2), np.float32), "w")
     return model([helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")], [f32("x", 1, 3)], [f32("y", 1, 2)], [w])
@@ -97,6 +102,13 @@ def long_loop(grows=False):
     nodes = [helper.make_node("Loop", ["turns", "", "start"], ["last"], name="loop", body=body),
              helper.make_node("Add", ["x", "last"], ["y"])]
     return model(nodes, [f32("x", 3)], [f32("y", 3)], [turns, start])
+
+
+def wide_resize():
+    sizes = numpy_helper.from_array(np.array([1, 1, 1 << 36, 2], np.int64), "sizes")
+    nodes = [helper.make_node("Resize", ["x", "", "", "sizes"], ["wide"], name="wide", mode="linear"),
+             helper.make_node("ReduceMax", ["wide"], ["y"], keepdims=0)]
+    return model(nodes, [f32("x", 1, 1, 3, 2)], [f32("y")], [sizes])
 
 
 def growing_loop():
@@ -199,10 +211,8 @@ def main(name, out):
     elif name == "npy":
         np.save(out, np.array([[1, -2, 3], [0, 0, 1]], np.float32))
     else:
-        onnx.save({"relu": relu, "product": product, "two_sizes": two_sizes, "bad_product": bad_product, "branches": lambda: branches(3, 4),
-                   "no_branch": lambda: branches(4, 5), "labels": labels, "string_labels": lambda: labels(strings=True),
-                   "words": words, "huge_fill": huge_fill, "shared_sizes": shared_sizes, "long_loop": long_loop,
-                   "growing_loop": growing_loop, "chosen": chosen, "counting": counting}[name](), out)
+        special = {"branches": lambda: branches(3, 4), "no_branch": lambda: branches(4, 5), "string_labels": lambda: labels(strings=True)}
+        onnx.save((special.get(name) or globals()[name])(), out)
 
 
 if __name__ == "__main__":

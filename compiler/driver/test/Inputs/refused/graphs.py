@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import AttributeProto, TensorProto, helper
 
-from refused.common import F, bad, value, tensor, model, node, relu
+from refused.common import F, I64, bad, value, tensor, model, node, relu
 
 
 # ---- the graph ----
@@ -96,7 +96,7 @@ def operator_too_new(f):
     return model([node("HardSwish")], opset=9)
 
 
-@bad("attribute 'axis' is a string; expected a int")
+@bad("attribute 'axis' is of type string; expected int")
 def wrong_attribute(f):
     return model([node("Softmax", axis="one")])
 
@@ -197,7 +197,7 @@ def attribute_in_a_branch(f):
     return model([node("If", ["c"], then_branch=inner, else_branch=branch("b", (2, 3)))], [value("c", (), TensorProto.BOOL), value("x")])
 
 
-@bad("attribute 'post_transform' is a int; expected a string")
+@bad("attribute 'post_transform' is of type int; expected string")
 def attribute_of_ml(f):
     m = model([node("LinearRegressor", domain="ai.onnx.ml", coefficients=[1.0, 2.0, 3.0], post_transform=1)])
     m.opset_import.append(helper.make_opsetid("ai.onnx.ml", 1))
@@ -291,7 +291,7 @@ def attribute_in_a_function(f):
     return with_functions([node("F", domain="my", alpha=1.0)], [inner])
 
 
-@bad("attribute 'axis' is a string; expected a int")
+@bad("attribute 'axis' is of type string; expected int")
 def reference_of_another_type(f):
     n = node("Softmax", ["a"], ["b"])
     a = n.attribute.add()
@@ -307,3 +307,13 @@ def unknown_reference(f):
     a = n.attribute.add()
     a.name, a.ref_attr_name, a.type = "axis", "nothing", AttributeProto.INT
     return with_functions([node("F", domain="my")], [function("F", [n])])
+
+
+@bad("the rows that the loop stacks have no bound in number\n  help: give the loop a trip count")
+def rows_without_bound(f):
+    body = helper.make_graph([node("ReduceMin", ["v"], ["least"], keepdims=0), node("Less", ["least", "end"], ["go"]),
+                              node("Add", ["v", "one"], ["next"]), node("Identity", ["least"], ["row"])], "body",
+                             [value("i", [], I64), value("again", [], TensorProto.BOOL), value("v", None)],
+                             [value("go", [], TensorProto.BOOL), value("next", None), value("row", None)])
+    return model([node("Loop", ["", "first", "x"], ["last", "y"], body=body)], [value("x"), value("first", [], TensorProto.BOOL)], None,
+                 [tensor("end", np.array(9, np.float32)), tensor("one", np.array(1, np.float32))])

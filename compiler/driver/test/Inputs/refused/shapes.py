@@ -315,3 +315,18 @@ def scales_of_another_type(f):
 @bad("the divisor is a constant, and element 1 of it is 0")
 def division_by_a_constant_zero(f):
     return model([node("Div", ["x", "w"])], [value("x", (2,), I64)], initializers=[tensor("w", np.array([1, 0]))])
+
+
+@bad("'scales' holds inf")
+def endless_resize(f):
+    return model([node("Resize", ["x", "", "s"])], initializers=[tensor("s", np.array([1, np.inf], np.float32))])
+
+
+@bad("a transform of 274877906944 values needs tables of 5 x 274877906944 elements, more than 268435456\n  help: do that part elsewhere")
+def transform_without_end(f):
+    return model([node("DFT", ["x", "n"])], [value("x", (1, 5, 1))], initializers=[tensor("n", np.array(1 << 38))])
+
+
+@bad("there is nothing to repeat on axis 1")
+def nothing_to_repeat(f):
+    return model([node("Pad", ["x", "pads"], mode="edge")], initializers=[tensor("pads", np.array([0, 1, 0, -3]))])
