@@ -442,6 +442,11 @@ ms("QLinearWhere", [np.array([[True, False], [False, True]]), A, SA, ZA, B, SB, 
 ms("QLinearConcat", [SY, ZY, A, SA, ZA, B, SB, ZB], [stored(np.concatenate([ra, rb], 1))], axis=1)
 ms("QLinearGlobalAveragePool", [A[None, None], SA, ZA, SY, ZY], [stored(ra.mean(keepdims=True))[None, None]])
 ms("QLinearAveragePool", [A[None, None], SA, ZA, SY, ZY], [stored(ra.mean(1, keepdims=True))[None, None]], kernel_shape=[1, 2])
+# a convolution of channels that come last, with weights that have another zero point for each output
+image, kernel, kz = byte([[[100, 98], [104, 90]], [[101, 120], [99, 100]]])[None], byte([[[[3, 250]], [[9, 4]]], [[[1, 2]], [[3, 4]]]]), byte([130, 2])
+weights = real(kernel, SB, kz[:, None, None, None])
+ms("QLinearConv", [image, SA, ZA, kernel, SB, kz, SY, ZY],
+   [stored(np.einsum("nhwc,ocw->nho", real(image, SA, ZA), weights[:, :, 0])[:, :, None])], channels_last=1)
 ms("NhwcMaxPool", [A[None, :, :, None]], [A.max(1, keepdims=True)[None, :, :, None]], kernel_shape=[1, 2])
 ms("QGemm", [A, SA, ZA, B, SB, ZB, None, SY, ZY], [stored(ra @ rb)])
 ms("QGemm", [A, SA, ZA, B, SB, ZB], [ra @ rb])

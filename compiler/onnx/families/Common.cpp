@@ -299,4 +299,18 @@ Tensor softmaxOver(NodeBuilder& n, Tensor x, ArrayRef<int64_t> axes, bool logari
   });
 }
 
+Tensor channelsFirst(NodeBuilder& n, Tensor x) {
+  std::vector<int64_t> order{0, x.rank() - 1};
+  for (int64_t d = 1; d < x.rank() - 1; ++d)
+    order.push_back(d);
+  return n.transpose(x, order);
+}
+Tensor channelsLast(NodeBuilder& n, Tensor x) {
+  std::vector<int64_t> order{0};
+  for (int64_t d = 2; d < x.rank(); ++d)
+    order.push_back(d);
+  order.push_back(1);
+  return n.transpose(x, order);
+}
+
 } // namespace ortc::opdef

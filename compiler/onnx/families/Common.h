@@ -98,4 +98,8 @@ Tensor averagePool(NodeBuilder& n, Tensor x);
 /// Softmax over several axes at once, in x's type.
 Tensor softmaxOver(NodeBuilder& n, Tensor x, llvm::ArrayRef<int64_t> axes, bool logarithm);
 
+/// Channels from the end to dim 1, and back.
+Tensor channelsFirst(NodeBuilder& n, Tensor x);
+Tensor channelsLast(NodeBuilder& n, Tensor x);
+
 } // namespace ortc::opdef

@@ -88,21 +88,6 @@ ORTC_ONNX_OP_IN("com.microsoft", "QLinearSoftmax", since(1)) {
   });
 }
 
-/// Channels from the end to dim 1, and back.
-static Tensor channelsFirst(NodeBuilder& n, Tensor x) {
-  std::vector<int64_t> order{0, x.rank() - 1};
-  for (int64_t d = 1; d < x.rank() - 1; ++d)
-    order.push_back(d);
-  return n.transpose(x, order);
-}
-static Tensor channelsLast(NodeBuilder& n, Tensor x) {
-  std::vector<int64_t> order{0};
-  for (int64_t d = 2; d < x.rank(); ++d)
-    order.push_back(d);
-  order.push_back(1);
-  return n.transpose(x, order);
-}
-
 ORTC_ONNX_OP_IN("com.microsoft", "QLinearGlobalAveragePool", since(1)) {
   bool last = n.flagAttr("channels_last", false);
   unary(n, [&](Tensor x) {

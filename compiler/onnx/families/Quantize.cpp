@@ -272,9 +272,12 @@ ORTC_ONNX_OP("QLinearMatMul", since(10, 21)) {
                           scalarOrSelf(n, yz)));
 }
 
-ORTC_ONNX_OP("QLinearConv", since(10)) {
+/// `last`: x and the result have their channels last; weights lie as ONNX says in any case.
+static void qlinearConv(NodeBuilder& n, bool last) {
   Tensor x = n.input(0, "x", eightBit), xScale = n.input(1, "x_scale", floating),
          xz = n.input(2, "x_zero_point", oneOf({x.dtype}));
+  last &= x.rank() >= 3; // others are refused below
+  if (last) x = channelsFirst(n, x);
   Tensor w = n.input(3, "w", eightBit), wScale = n.input(4, "w_scale", floating),
          wz = n.input(5, "w_zero_point", oneOf({w.dtype}));
   Tensor yScale = n.input(6, "y_scale", floating), yz = n.input(7, "y_zero_point", eightBit),
@@ -286,8 +289,16 @@ ORTC_ONNX_OP("QLinearConv", since(10)) {
   Tensor scale = scalarOrSelf(n, wScale);
   if (scale.rank() != 0) n.requireShape(scale, n.size(acc, 1), "w_scale");
   if (scale.rank() == 1) scale = alongChannels(n, scale, acc.rank());
-  n.output(0, requantized(n, acc, scalarOrSelf(n, xScale), scale, scalarOrSelf(n, yScale),
-                          scalarOrSelf(n, yz)));
+  Tensor y = requantized(n, acc, scalarOrSelf(n, xScale), scale, scalarOrSelf(n, yScale),
+                         scalarOrSelf(n, yz));
+  n.output(0, last ? channelsLast(n, y) : y);
+}
+
+ORTC_ONNX_OP("QLinearConv", since(10)) {
+  qlinearConv(n, false);
+}
+ORTC_ONNX_OP_IN("com.microsoft", "QLinearConv", since(1)) {
+  qlinearConv(n, n.flagAttr("channels_last", false));
 }
 
 } // namespace ortc::opdef
