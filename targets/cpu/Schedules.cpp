@@ -43,6 +43,12 @@ static double operations(KernelOp kernel) {
         work += inner->getDialect()->getNamespace() == "math" ? 12 : 1;
       });
       total += points * work;
+    } else if (auto trees = dyn_cast<TreeEnsembleOp>(op)) {
+      // Each target walks its own trees; a step takes a dozen operations, and waits for them.
+      constexpr double kWalk = 8 * 20;
+      total += count(trees.getResult()) * kWalk *
+               static_cast<double>(constantSize(getSize(b, trees.getRoots(), 0)).value_or(64)) /
+               static_cast<double>(constantSize(getSize(b, trees.getResult(), 1)).value_or(1));
     } else if (op.getNumResults() && isa<RankedTensorType>(op.getResult(0).getType())) {
       total += count(op.getResult(0));
     }
