@@ -80,6 +80,18 @@ static Value joined(Value scaled, Value rest) {
   return {};
 }
 
+/// Indices that are split for a shape are written outside of the loops that they do not depend on,
+/// so that what is read there (the sum of a row) can be, too. A place that is only put together
+/// stays where it is read: `x[i * 8 + k]`. So does a division by a size that may be 0: the loop
+/// over that size has no turns then.
+template <class Op> Value LoopEmitter::arithmetic(Value x, Value y) {
+  constexpr bool divides = std::is_same_v<Op, arith::DivUIOp> || std::is_same_v<Op, arith::RemUIOp>;
+  const bool ofParts = (x.getDefiningOp() && !constant(x)) || (y.getDefiningOp() && !constant(y));
+  OpBuilder::InsertionGuard guard(b);
+  if (divides ? constant(y).value_or(0) != 0 : ofParts) b.restoreInsertionPoint(hoistPoint({x, y}));
+  return b.create<Op>(loc, x, y);
+}
+
 Value LoopEmitter::add(Value x, Value y) {
   for (auto [p, q] : {std::pair(x, y), std::pair(y, x)}) {
     if (Value whole = joined(p, q)) return whole;
@@ -93,12 +105,12 @@ Value LoopEmitter::add(Value x, Value y) {
   if (auto c = constant(y))
     if (auto inner = x.getDefiningOp<arith::AddIOp>())
       if (auto d = constant(inner.getRhs())) return add(inner.getLhs(), index(*c + *d));
-  return b.create<arith::AddIOp>(loc, x, y);
+  return arithmetic<arith::AddIOp>(x, y);
 }
 Value LoopEmitter::sub(Value x, Value y) {
   if (auto c = constant(y)) return add(x, index(-*c));
   if (x == y) return index(0);
-  return b.create<arith::SubIOp>(loc, x, y);
+  return arithmetic<arith::SubIOp>(x, y);
 }
 Value LoopEmitter::mul(Value x, Value y) {
   if (constant(x)) std::swap(x, y);
@@ -107,7 +119,7 @@ Value LoopEmitter::mul(Value x, Value y) {
     if (*c == 0) return y;
     if (auto d = constant(x)) return index(*c * *d);
   }
-  return b.create<arith::MulIOp>(loc, x, y);
+  return arithmetic<arith::MulIOp>(x, y);
 }
 
 /// x = quotient * divisor + rest with 0 <= rest < divisor, when the form of x shows it.
@@ -153,14 +165,14 @@ Value LoopEmitter::div(Value x, Value y) {
   if (constant(x) && constant(y)) return index(*constant(x) / *constant(y));
   Value q, r;
   if (splits(x, y, extents, q, r)) return q ? q : index(0);
-  return b.create<arith::DivUIOp>(loc, x, y);
+  return arithmetic<arith::DivUIOp>(x, y);
 }
 Value LoopEmitter::rem(Value x, Value y) {
   if (constant(y) == 1) return index(0);
   if (constant(x) && constant(y)) return index(*constant(x) % *constant(y));
   Value q, r;
   if (splits(x, y, extents, q, r)) return r ? r : index(0);
-  return b.create<arith::RemUIOp>(loc, x, y);
+  return arithmetic<arith::RemUIOp>(x, y);
 }
 
 // ---- where to write ----

@@ -116,6 +116,7 @@ private:
   mlir::Value generic(mlir::linalg::GenericOp op, mlir::ValueRange indices);
   void clone(mlir::Operation& op, mlir::IRMapping& map, mlir::ValueRange loops);
   bool dominatesHere(mlir::Value v);
+  template <class Op> mlir::Value arithmetic(mlir::Value x, mlir::Value y);
   mlir::OpBuilder::InsertPoint hoistPoint(mlir::ValueRange values);
 };
 

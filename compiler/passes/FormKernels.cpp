@@ -49,6 +49,31 @@ bool isParallel(linalg::GenericOp g) {
   return g && g.getNumReductionLoops() == 0;
 }
 
+/// Is the index made of numbers that are read, and not of loops?
+bool isData(Value index, unsigned depth = 0) {
+  Operation* op = index.getDefiningOp();
+  if (!op || depth > 24) return false;
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) return true;
+  return llvm::any_of(op->getOperands(), [&](Value v) { return isData(v, depth + 1); });
+}
+
+/// Does an element come from a place that the data says, and its neighbours, but for a few, from
+/// others? No vector is read then, and what is computed together with it is not a vector, either.
+bool isScattered(linalg::GenericOp g) {
+  constexpr int64_t kShortRow = 32;
+  auto shape = cast<RankedTensorType>(g.getResult(0).getType()).getShape();
+  const int64_t rowLength = shape.empty() ? 1 : shape.back();
+  bool scattered = false;
+  g.getRegion().walk([&](tensor::ExtractOp e) {
+    if (e.getIndices().empty() || llvm::none_of(e.getIndices(), [](Value i) { return isData(i); }))
+      return;
+    auto last = e.getIndices().back().getDefiningOp<linalg::IndexOp>();
+    scattered |= !last || last.getDim() + 1 != g.getNumLoops() ||
+                 (!ShapedType::isDynamic(rowLength) && rowLength < kShortRow);
+  });
+  return scattered;
+}
+
 /// Work per element that is not worth a trip through memory.
 bool isCheap(Operation* op) {
   auto g = asGeneric(op);
@@ -62,7 +87,7 @@ bool isCheap(Operation* op) {
       costly = true;
     ++ops;
   });
-  return !costly && ops <= 3;
+  return !costly && ops <= 3 && !isScattered(g);
 }
 
 /// Types of tensors in an epilogue of sums in `element`.

@@ -48,7 +48,7 @@ static Sizes permuted(ArrayRef<OpFoldResult> sizes, ArrayRef<int64_t> p) {
   return r;
 }
 
-static Value createReshape(OpBuilder& b, Location loc, Value x, ArrayRef<OpFoldResult> sizes) {
+Value createReshape(OpBuilder& b, Location loc, Value x, ArrayRef<OpFoldResult> sizes) {
   if (sameSizes(getSizes(b, x), sizes)) return x;
   Value init = createEmpty(b, loc, sizes, getElementTypeOrSelf(x.getType()));
   return b.createOrFold<ReshapeOp>(loc, init.getType(), x, init);
@@ -508,6 +508,13 @@ bool sinkTransposes(RewriterBase& rewriter, Operation* op) {
       if (!permutationOf(x) && !isIdentity(*p) && !movesOnlyOnes(getSizes(rewriter, x), *p))
         return false;
       rewriter.replaceOp(op, createTranspose(rewriter, op->getLoc(), x, *p));
+      return true;
+    }
+    if (linalg::GenericOp split = splitMergedLoops(rewriter, g)) {
+      // Its operands are new reshapes of transposes, each dim of which may move.
+      for (Value v : split.getDpsInputs())
+        if (auto reshape = v.getDefiningOp<ReshapeOp>()) sinkThroughReshape(rewriter, reshape);
+      sinkIntoGeneric(rewriter, split);
       return true;
     }
     return sinkIntoGeneric(rewriter, g);

@@ -22,6 +22,14 @@ Permutation inverse(llvm::ArrayRef<int64_t> permutation);
 mlir::Value createTranspose(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x,
                             llvm::ArrayRef<int64_t> permutation);
 
+/// `x` in other sizes: `x` itself where they are the same.
+mlir::Value createReshape(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x,
+                          llvm::ArrayRef<mlir::OpFoldResult> sizes);
+
+/// Splits the loops of `g` that run along what a reshape of a transpose merges, where that lets it
+/// read in the order that is there; the generic that stands for it, or null.
+mlir::linalg::GenericOp splitMergedLoops(mlir::RewriterBase& rewriter, mlir::linalg::GenericOp g);
+
 /// Lets `op` read the sources of the transposes that it reads, and puts a transpose after it where
 /// its result had better be written in another order. Ops are visited in order, so that one walk
 /// carries transposes as far as they go. The op may be replaced; true when something changed.

@@ -109,3 +109,65 @@ func.func @cancel(%x: tensor<4x8xf32>, %b: tensor<8x1xf32>) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %u : tensor<4x8xf32>
 }
+
+// -----
+
+// Statistics of groups of channels, channels being last: sums run over pixels and the channels of a group, in the order
+// of memory, and not along the row that a reshape makes of them.
+// CHECK-LABEL: @group_mean
+// CHECK-SAME: %[[X:.*]]: tensor<2x9x12xf32>
+// CHECK: %[[R:.*]] = ortc.reshape %[[X]] into {{.*}} : tensor<2x9x12xf32> -> tensor<2x9x3x4xf32>
+// CHECK: linalg.generic
+// CHECK-SAME: affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>
+// CHECK-SAME: affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+// CHECK-SAME: ["parallel", "parallel", "reduction", "reduction"]
+// CHECK-SAME: ins(%[[R]]
+func.func @group_mean(%x: tensor<2x9x12xf32>) -> tensor<2x3xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x12x9xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, c, b)>, affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]}
+       ins(%x : tensor<2x9x12xf32>) outs(%e : tensor<2x12x9xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<2x12x9xf32>
+  %f = tensor.empty() : tensor<2x3x36xf32>
+  %r = ortc.reshape %t into %f : tensor<2x12x9xf32> -> tensor<2x3x36xf32>
+  %g = tensor.empty() : tensor<2x3xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%g : tensor<2x3xf32>) -> tensor<2x3xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b)>], iterator_types = ["parallel", "parallel", "reduction"]}
+       ins(%r : tensor<2x3x36xf32>) outs(%init : tensor<2x3xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %y = arith.addf %o, %v : f32
+    linalg.yield %y : f32
+  } -> tensor<2x3xf32>
+  return %s : tensor<2x3xf32>
+}
+
+// -----
+
+// What is computed element by element on groups, too: the transpose goes on, in the sizes of the groups.
+// CHECK-LABEL: @group_scale
+// CHECK-SAME: %[[X:.*]]: tensor<2x9x12xf32>, %[[F:.*]]: tensor<2x3xf32>
+// CHECK: %[[R:.*]] = ortc.reshape %[[X]] into {{.*}} -> tensor<2x9x3x4xf32>
+// CHECK: linalg.generic
+// CHECK-SAME: affine_map<(d0, d1, d2, d3) -> (d0, d2)>
+// CHECK-SAME: ins(%[[R]], %[[F]]
+// CHECK-SAME: outs({{.*}} : tensor<2x9x3x4xf32>)
+func.func @group_scale(%x: tensor<2x9x12xf32>, %factor: tensor<2x3xf32>) -> tensor<2x12x9xf32> {
+  %e = tensor.empty() : tensor<2x12x9xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, c, b)>, affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]}
+       ins(%x : tensor<2x9x12xf32>) outs(%e : tensor<2x12x9xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    linalg.yield %v : f32
+  } -> tensor<2x12x9xf32>
+  %f = tensor.empty() : tensor<2x3x36xf32>
+  %r = ortc.reshape %t into %f : tensor<2x12x9xf32> -> tensor<2x3x36xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b)>, affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]}
+       ins(%r, %factor : tensor<2x3x36xf32>, tensor<2x3xf32>) outs(%f : tensor<2x3x36xf32>) {
+  ^bb0(%v: f32, %w: f32, %o: f32):
+    %y = arith.mulf %v, %w : f32
+    linalg.yield %y : f32
+  } -> tensor<2x3x36xf32>
+  %back = ortc.reshape %s into %e : tensor<2x3x36xf32> -> tensor<2x12x9xf32>
+  return %back : tensor<2x12x9xf32>
+}

@@ -99,3 +99,46 @@ func.func @views(%x: tensor<8x16xf32>) -> tensor<128xf32> {
   } -> tensor<128xf32>
   return %z : tensor<128xf32>
 }
+
+// What is picked element by element is picked once, and not by each sum of a row: these are vectors then.
+// CHECK-LABEL: @picked
+// CHECK: %[[G:.*]] = ortc.kernel
+// CHECK: tensor.extract
+// CHECK: ortc.kernel
+// CHECK: ins({{.*}}, %[[G]]
+// CHECK: arith.maximumf
+// CHECK: arith.subf
+// CHECK-NOT: ortc.kernel
+func.func @picked(%x: tensor<8x64xf32>, %table: tensor<225xf32>, %at: tensor<64xi64>) -> tensor<8x64xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %v = tensor.empty() : tensor<64xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> (j)>], iterator_types = ["parallel"]}
+       ins(%at : tensor<64xi64>) outs(%v : tensor<64xf32>) {
+  ^bb0(%i: i64, %o: f32):
+    %place = arith.index_cast %i : i64 to index
+    %e = tensor.extract %table[%place] : tensor<225xf32>
+    linalg.yield %e : f32
+  } -> tensor<64xf32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %sum = linalg.generic {indexing_maps = [#ij, affine_map<(i, j) -> (j)>, #ij], iterator_types = ["parallel", "parallel"]}
+         ins(%x, %g : tensor<8x64xf32>, tensor<64xf32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<8x64xf32>
+  %r = tensor.empty() : tensor<8xf32>
+  %init = linalg.fill ins(%low : f32) outs(%r : tensor<8xf32>) -> tensor<8xf32>
+  %most = linalg.generic {indexing_maps = [#ij, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+          ins(%sum : tensor<8x64xf32>) outs(%init : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.maximumf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [#ij, affine_map<(i, j) -> (i)>, #ij], iterator_types = ["parallel", "parallel"]}
+       ins(%sum, %most : tensor<8x64xf32>, tensor<8xf32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.subf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<8x64xf32>
+  return %y : tensor<8x64xf32>
+}

@@ -67,7 +67,11 @@ Schedule schedule(KernelOp kernel, const Processor& processor) {
   Value root = kernel.getResult(0);
   Sizes sizes = getSizes(b, root);
   double tasks = 1;
-  for (size_t d = 0; d + 1 < sizes.size() && tasks < 64; ++d) {
+  size_t last = sizes.empty() ? 0 : sizes.size() - 1;
+  // Sums that serve a whole row would be computed again for each part of it.
+  if (auto rows = kernel->getAttrOfType<IntegerAttr>("ortc.rows"))
+    last = std::min(last, static_cast<size_t>(rows.getInt()));
+  for (size_t d = 0; d < last && tasks < 64; ++d) {
     auto c = constantSize(sizes[d]);
     if (c == 1) continue;
     tasks *= static_cast<double>(c.value_or(8));

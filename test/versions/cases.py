@@ -533,6 +533,33 @@ ms("BranchwiseRMSNorm", [x, row[:2]], [rms_norm(halves, row[:2], 1e-5).reshape(2
 ms("BranchwiseRMSNorm", [x], [rms_norm(x, F(1), 1e-5)])
 for v, nan_too, finite in [(np.nan, True, False), (np.inf, True, False), (1, True, True), (np.inf, False, True), (np.nan, False, False)]:
     ms("IsAllFinite", [x, np.array([[1, v]], F)], [np.array(finite)], **({} if nan_too else {"isnan_only": 1}))
+
+
+def transposed(v, w, strides, begin, end, more, group=1):
+    """A transposed convolution, as each input adds its window to the output."""
+    kernel, (images, channels), each = w.shape[2:], v.shape[:2], w.shape[1]
+    full = [(n - 1) * s + k + m for n, s, k, m in zip(v.shape[2:], strides, kernel, more)]
+    y = np.zeros((images, each * group, *full), F)
+    for at in np.ndindex(v.shape[2:]):
+        window = tuple(slice(i * s, i * s + k) for i, s, k in zip(at, strides, kernel))
+        for c in range(channels):
+            first = c // (channels // group) * each
+            y[(slice(None), slice(first, first + each), *window)] += v[(slice(None), c, *at)].reshape(images, 1, *[1] * len(kernel)) * w[c]
+    return y[(slice(None), slice(None), *[slice(b, n - e) for b, e, n in zip(begin, end, full)])]
+
+
+# stride = kernel, more of one, less of the other, and more than one axis: by phases, together or each on its own; a stride above the
+# kernel and pads beyond it are computed in another way
+for shape, kernel, strides, begin, end, more, groups in [
+        ((2, 4, 3, 5), (2, 3), (2, 3), (0, 0), (0, 0), (0, 0), 1), ((1, 4, 5, 4), (4, 4), (2, 2), (1, 1), (1, 1), (0, 0), 1),
+        ((1, 4, 5, 4), (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), 1), ((1, 4, 3, 4), (5, 1), (3, 1), (2, 0), (0, 0), (2, 0), 2),
+        ((2, 2, 7), (16,), (8,), (4,), (3,), (0,), 1), ((1, 2, 4), (2,), (3,), (0,), (0,), (1,), 1), ((1, 2, 4), (3,), (2,), (3,), (2,), (0,), 1)]:
+    values, taps = grid(*shape), grid(shape[1], 3, *kernel) / F(8)
+    for offsets in [None, np.tile(np.array([1, -2, 3], F), groups)]:
+        result = transposed(values, taps, strides, begin, end, more, groups)
+        case("ConvTranspose", [1, 11, 22], [values, taps] + ([] if offsets is None else [offsets]),
+             [result if offsets is None else result + offsets.reshape(1, -1, *[1] * len(kernel))], strides=list(strides),
+             pads=[*begin, *end], output_padding=list(more), group=groups)
 spread_out = np.array([[[1, 0, 2, 0, 3]]], F)  # the input with a zero between its elements, times [1, 2, 1]
 whole = np.array([[[1, 2, 3, 4, 5, 6, 3]]], F)
 ms("ConvTransposeWithDynamicPads", [spread_out[:, :, ::2], np.array([[[1, 2, 1]]], F), np.array([1, 2], I)], [whole[:, :, 1:-2]], strides=[2])

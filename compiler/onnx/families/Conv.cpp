@@ -111,8 +111,163 @@ static Tensor spread(NodeBuilder& n, Tensor x, ArrayRef<int64_t> strides) {
   });
 }
 
+namespace {
+struct Transposed {
+  int64_t group;
+  ArrayRef<int64_t> kernel, strides, dilations, more;
+  ArrayRef<Size> padBegin, padEnd;
+};
+
+/// Outputs first, first + 1, ... of each stride, `count` of them, which read the same inputs, each
+/// with taps of its own: output (j, r) of them is the sum over u of
+/// x[j + shift - u] * w[offset + (r - first) + stride * u].
+struct Phases {
+  int64_t first, count, offset, shift, taps;
+};
+} // namespace
+
+static std::vector<Phases> phasesOf(int64_t stride, int64_t kernel, int64_t pad) {
+  std::vector<Phases> r;
+  for (int64_t p = 0; p < stride; ++p) {
+    int64_t offset = (p + pad) % stride, shift = (p + pad) / stride;
+    int64_t taps = (kernel - offset + stride - 1) / stride;
+    if (!r.empty() && r.back().shift == shift && r.back().taps == taps)
+      ++r.back().count;
+    else
+      r.push_back({p, 1, offset, shift, taps});
+  }
+  return r;
+}
+
+/// The weights of a convolution for some phases (one Phases per axis): [phases * M, C/g, taps...].
+static Tensor phaseWeights(NodeBuilder& n, Tensor w, const Transposed& t, ArrayRef<Phases> phases) {
+  std::vector<Size> s = n.sizes(w);
+  Size channels = s[1] * n.size(t.group), perGroup = s[0] / n.size(t.group);
+  int64_t count = 1;
+  for (const Phases& p : phases)
+    count *= p.count;
+  std::vector<Size> shape{channels * n.size(count), perGroup};
+  for (const Phases& p : phases)
+    shape.push_back(n.size(p.taps));
+  return n.generate(shape, w.dtype, [&](ArrayRef<Scalar> i) {
+    Scalar phase = i[0] / n.index(channels), channel = i[0] - phase * n.index(channels);
+    SmallVector<Scalar> at{i[1], channel};
+    if (t.group > 1) {
+      Scalar g = channel / n.index(s[1]);
+      at = {g * n.index(perGroup) + i[1], channel - g * n.index(s[1])};
+    }
+    SmallVector<Scalar> taps(phases.size());
+    for (size_t a = phases.size(); a-- > 0;) {
+      const Phases& p = phases[a];
+      Scalar tap = n.index(n.size(p.offset + t.strides[a] * (p.taps - 1))) -
+                   i[a + 2] * n.index(n.size(t.strides[a]));
+      if (p.count > 1) {
+        Scalar outer = phase / n.index(n.size(p.count));
+        tap = tap + (phase - outer * n.index(n.size(p.count)));
+        phase = outer;
+      }
+      taps[a] = tap;
+    }
+    at.append(taps);
+    return n.at(w, at);
+  });
+}
+
+/// Output o of an axis, o = stride * j + r, reads inputs near j with the taps of its phase r. So
+/// all outputs of a phase are a convolution of stride 1 of the input as it is, and no tap meets one
+/// of the zeros that a transposed convolution is defined with. The phases are channels of one
+/// tensor first, which is then spread over the image; neighbours that read the same inputs (all,
+/// where stride = kernel) are one convolution. Null where this does not hold or does not pay.
+static std::optional<Tensor> byPhases(NodeBuilder& n, Tensor x, Tensor w, Tensor bias,
+                                      const Transposed& t) {
+  constexpr size_t kMostConvolutions = 16;
+  size_t spatial = t.kernel.size();
+  std::vector<Size> in = n.sizes(x);
+  if (llvm::all_of(t.strides, [](int64_t s) { return s == 1; })) return std::nullopt;
+  SmallVector<std::vector<Phases>> axes;
+  SmallVector<int64_t> above; // outputs of a phase less inputs
+  for (size_t a = 0; a < spatial; ++a) {
+    auto begin = t.padBegin[a].constant(), end = t.padEnd[a].constant();
+    if (t.dilations[a] != 1 || !begin || !end || *begin < 0 || t.kernel[a] < t.strides[a])
+      return std::nullopt;
+    axes.push_back(phasesOf(t.strides[a], t.kernel[a], *begin));
+    int64_t rest = t.kernel[a] + t.more[a] - *begin - *end;
+    above.push_back((rest + t.strides[a] - 1 + t.strides[a] * t.kernel[a]) / t.strides[a] -
+                    t.kernel[a] - 1); // rounded up, also below zero
+    for (const Phases& p : axes.back())
+      if (p.taps - 1 < p.shift || above[a] + p.shift < 0) return std::nullopt;
+  }
+  // Channels are ordered by phase, those of the first axis outermost: phases of an axis may stay
+  // together where later axes have one lot only. Groups come before phases in a grouped
+  // convolution's channels, so there each phase is on its own.
+  bool together = t.group == 1;
+  for (size_t a = spatial; a-- > 0;) {
+    if (!together) {
+      std::vector<Phases> single;
+      for (const Phases& p : axes[a])
+        for (int64_t i = 0; i < p.count; ++i)
+          single.push_back({p.first + i, 1, p.offset + i, p.shift, p.taps});
+      axes[a] = single;
+    }
+    together &= axes[a].size() == 1;
+  }
+  size_t convolutions = 1;
+  for (auto& a : axes)
+    convolutions *= a.size();
+  if (convolutions > kMostConvolutions) return std::nullopt;
+
+  std::vector<Tensor> parts;
+  SmallVector<int64_t> ones(spatial, 1);
+  Size channels = n.size(w, 1) * n.size(t.group);
+  if (bias) {
+    if (bias.rank() != 1) n.error("the bias has rank {}; expected 1", bias.rank());
+    n.requireEqual(n.size(bias, 0), channels, "the elements of the bias and the channels differ");
+  }
+  for (size_t k = 0; k < convolutions; ++k) {
+    SmallVector<Phases> phases(spatial);
+    size_t rest = k;
+    for (size_t a = spatial; a-- > 0; rest /= axes[a].size())
+      phases[a] = axes[a][rest % axes[a].size()];
+    SmallVector<int64_t> pads(2 * spatial);
+    for (size_t a = 0; a < spatial; ++a) {
+      pads[a] = phases[a].taps - 1 - phases[a].shift;
+      pads[spatial + a] = above[a] + phases[a].shift;
+    }
+    Tensor part = n.conv(x, phaseWeights(n, w, t, phases), ones, ones, pads, t.group);
+    if (bias) {
+      Tensor each = n.generate({n.size(part, 1)}, bias.dtype, [&](ArrayRef<Scalar> i) {
+        return n.at(bias, {i[0] - i[0] / n.index(channels) * n.index(channels)});
+      });
+      part = withBias(n, part, each);
+    }
+    parts.push_back(part);
+  }
+  Tensor y = parts.size() == 1 ? parts[0] : n.concat(parts, 1);
+  // [N, phases..., M, J...] to [N, M, (J, phase)...]
+  std::vector<Size> split{in[0]}, merged{in[0], channels}, out = merged;
+  std::vector<int64_t> order{0, static_cast<int64_t>(spatial) + 1};
+  for (int64_t s : t.strides)
+    split.push_back(n.size(s));
+  split.push_back(channels);
+  bool crops = false;
+  for (size_t a = 0; a < spatial; ++a) {
+    Size stride = n.size(t.strides[a]);
+    split.push_back(n.size(y, a + 2));
+    merged.push_back(n.size(y, a + 2) * stride);
+    out.push_back((in[a + 2] - n.size(1)) * stride + n.size(t.kernel[a] + t.more[a]) -
+                  t.padBegin[a] - t.padEnd[a]);
+    crops |= (t.kernel[a] + t.more[a] - *t.padBegin[a].constant() - *t.padEnd[a].constant()) %
+                 t.strides[a] !=
+             0;
+    order.push_back(static_cast<int64_t>(spatial + 2 + a));
+    order.push_back(static_cast<int64_t>(1 + a));
+  }
+  y = n.reshape(n.transpose(n.reshape(y, split), order), merged);
+  if (!crops) return y;
+  return n.slice(y, std::vector<Size>(out.size(), n.size(0)), out);
+}
+
 // A convolution with the weights reversed, of the input with stride - 1 zeros between its elements.
-// Where windows do not overlap (stride = kernel, as in decoders) it is one matrix product.
 // `pads` are those of the attribute where nothing is given.
 static void convTranspose(NodeBuilder& n, Tensor x, Tensor w, Tensor bias,
                           std::optional<std::vector<Size>> given) {
@@ -167,21 +322,9 @@ static void convTranspose(NodeBuilder& n, Tensor x, Tensor w, Tensor bias,
     padBegin.push_back(mode == "SAME_UPPER" ? half : total - half);
     padEnd.push_back(total - padBegin.back());
   }
-  bool apart = group == 1; // windows touch, and nothing is cut off
-  for (size_t i = 0; i < spatial; ++i)
-    apart &= strides[i] == kernel[i] && dilations[i] == 1 && more[i] == 0 && padBegin[i].is(0) &&
-             padEnd[i].is(0);
-  if (apart) {
-    std::string from = "nc", of = "cm", to = "nm";
-    std::vector<Size> shape{in[0], n.size(w, 1)};
-    for (size_t i = 0; i < spatial; ++i) {
-      char o = static_cast<char>('p' + i), k = static_cast<char>('x' + i);
-      from += o, of += k, to += {o, k};
-      shape.push_back(in[i + 2] * n.size(kernel[i]));
-    }
-    Tensor y = n.reshape(n.contract(x, w, from + "," + of + "->" + to), shape);
-    return n.output(0, withBias(n, y, bias));
-  }
+  if (auto y = byPhases(n, x, w, bias,
+                        Transposed{group, kernel, strides, dilations, more, padBegin, padEnd}))
+    return n.output(0, *y);
   // Pads of the convolution; a negative one crops the result.
   std::vector<int64_t> convPads(2 * spatial, 0), ones(spatial, 1);
   std::vector<Size> begin(in.size(), n.size(0)), end = begin, cropBegin = begin, cropEnd = begin;

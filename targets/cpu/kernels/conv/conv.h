@@ -7,9 +7,10 @@
 //
 // It is a matrix product whose rows are gathered: for a tile of MR output pixels, a table of
 // pointers says where the channels of each kernel tap lie, and taps outside of the image point at
-// zeros. So nothing is copied, and edges cost nothing in the inner loop. With few input channels a
-// tap is too short for that; then the taps along the last axis, which lie beside each other in
-// memory, are one longer row, and only the rows that cross an edge are copied.
+// zeros. So nothing is copied, and edges cost nothing in the inner loop; a tap that no pixel of the
+// tile has is left out (most of a kernel that is dilated by more than the image). With few input
+// channels a tap is too short for that; then the taps along the last axis, which lie beside each
+// other in memory, are one longer row, and only the rows that cross an edge are copied.
 //
 // The output is (image, pixel) rows by channels: the epilogue's m is the pixel's index over all
 // images, n the channel.
@@ -265,6 +266,7 @@ ORTC_NOINLINE void conv_f32(const ConvArgs& a, const Epilogue& epilogue, const e
         tile.ldc = a.yPixel;
         tile.n = a.firstChannel + g * a.OC + channel;
         tile.columns = a.OC - channel;
+        if (plan.row == ConvRow::Pixel && plan.taps > 1) tile.zeros = a.workspace;
         const float** next = table;
         for (int64_t i = i0; i < i1; ++i) {
           tile.m = blocks.begin(i);

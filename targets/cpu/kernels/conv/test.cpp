@@ -121,6 +121,9 @@ template <int MR, int NV, int Bytes> void checkTile() {
   check<MR, NV, Bytes>({1, 3, 17, 1, one, axis(9, 3, 1, 1), axis(12, 3, 1, 2, 2), 1, 5, 0});
   check<MR, NV, Bytes>({2, 1, 5, 1, one, axis(1, 1), axis(50, 9, 3, 4), 4});
   check<MR, NV, Bytes>({1, 8, 8, 5, one, axis(6, 3, 1, 1), axis(7, 3, 2, 1), 1, 1, 1});
+  // taps that no pixel of a tile has, or of the whole image
+  check<MR, NV, Bytes>({1, 16, 20, 1, one, axis(14, 3, 1, 12, 12), axis(15, 3, 1, 20, 20), 20});
+  check<MR, NV, Bytes>({1, 20, 17, 2, one, axis(5, 3, 1, 1), axis(7, 3, 1, 1), 1, 1, 1});
   // kernels as large as the image, and larger
   check<MR, NV, Bytes>({1, 16, 9, 1, one, axis(4, 4), axis(4, 4)});
   check<MR, NV, Bytes>({1, 2, 9, 1, one, axis(3, 9, 1, 4), axis(4, 11, 1, 5), 5});

@@ -41,6 +41,7 @@ struct TileArgs {
   const char* prefetch; // weights that will be needed soon; the tile fetches `prefetchLines` lines
                         // of 64 bytes
   int64_t prefetchLines;
+  const float* zeros = nullptr; // taps whose rows all lie here add nothing, and are left out
 };
 
 // K is cut in chunks, so that prefetches are spread evenly and cost nothing in the inner loop.
@@ -97,6 +98,16 @@ ORTC_NOINLINE void computeTile(const float* const* rows, const TileArgs& t,
   const int64_t farAhead = kTileAhead * bStep;
   const bool far = MR >= 4 && t.taps * t.k * NV * Bytes > kTileFar;
   for (int64_t tap = 0; tap < t.taps; ++tap, rows += MR) {
+    if (t.zeros) {
+      bool there = false;
+#pragma GCC unroll 32
+      for (int r = 0; r < MR; ++r)
+        there |= rows[r] != t.zeros;
+      if (!there) {
+        b += t.k * bStep;
+        continue;
+      }
+    }
     const float* row[MR];
 #pragma GCC unroll 32
     for (int r = 0; r < MR; ++r)
