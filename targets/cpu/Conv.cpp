@@ -8,6 +8,7 @@
 #include "targets/cpu/kernels/gemm/pack.h"
 #include "targets/cpu/kernels/winograd/pack.h"
 #include "targets/cpu/kernels/winograd/winograd.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -15,8 +16,13 @@ namespace ortc::cpu {
 using namespace catalogue;
 namespace {
 
+/// A tap of zeros that is left out, or a sum of weights (Winograd), is NaN where a weight is
+/// infinite: such a convolution stays a loop.
 std::optional<Convolution> convOf(KernelOp kernel) {
-  return convolutionOf(heavyOp(kernel));
+  auto c = convolutionOf(heavyOp(kernel));
+  if (!c || c->taps == 1) return c;
+  ArrayRef<float> weights(c->weights.as<float>(), c->weights.size());
+  return llvm::all_of(weights, [](float w) { return std::isfinite(w); }) ? c : std::nullopt;
 }
 
 struct Tile {
