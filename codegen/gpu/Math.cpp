@@ -223,14 +223,67 @@ S atanh(Args a) {
   S far = x.lit(0.5) * log1pOf(x.lit(2) * t / (x.lit(1) - t));
   return keepNaN(x, copysign(t.cmpf(FP::OGT, x.lit(0.5)).select(far, near), x));
 }
-/// x = n pi/2 + r. Good for |x| up to about 1e5; beyond, the parts of pi/2 run out.
-std::pair<S, S> reduce(S x) {
-  S n = (x * x.lit(0.636619772367581)).un<math::RoundEvenOp>();
-  S r = n.fma(x.lit(-1.5703125), x);
-  r = n.fma(x.lit(-0.000483751297), r);
-  r = n.fma(x.lit(-7.54953362e-08), r);
-  r = n.fma(x.lit(-2.56334407e-12), r);
-  return {r, n.toInt()};
+S ult(S x, S y) { // x < y, both without sign
+  return x.cmpi(IP::ult, y);
+}
+/// An integer without sign of 64 bits.
+struct Wide {
+  S high, low;
+};
+Wide operator+(Wide x, Wide y) {
+  S low = x.low + y.low;
+  S carry = ult(low, y.low).select(low.num(1), low.num(0));
+  return {x.high + y.high + carry, low};
+}
+/// 32 bits times 24 bits.
+Wide product(S x, S m) {
+  S a = lshr(x, 16), b = x & x.num(0xffff), c = lshr(m, 12), d = m & m.num(0xfff), zero = x.num(0);
+  S ac = a * c, ad = a * d, bc = b * c; // 28 bits each
+  return Wide{zero, b * d} + Wide{lshr(bc, 20), bc << 12} + Wide{lshr(ad, 16), ad << 16} +
+         Wide{lshr(ac, 4), ac << 28};
+}
+
+/// x = n pi/2 + r.
+struct Angle {
+  S r, n;
+};
+/// The 24 bits of x times those bits of 2/pi that matter (Payne and Hanek, 1983), as reduce_large
+/// of runtime_min/rt/trig.h. The top two bits of the product are n, the others the fraction of a
+/// quarter turn. Integers, also for small x: compilers of shaders may make one factor of the parts
+/// that pi/2 is split into for floats (Mesa does), whose error is then 1e-7 times n.
+Angle reduce(S x) {
+  constexpr uint32_t twoOverPi[] = {0,           0xa2f9836eu, 0x4e441529u, 0xfc2757d1u,
+                                    0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu};
+  S bits = x.bits() & x.bits().num(0x7fffffff), zero = bits.num(0), one = bits.num(1);
+  S m = (bits & bits.num(0x007fffff)) | bits.num(0x00800000);
+  S position = lshr(bits, 23) - bits.num(150 - 30), word = lshr(position, 5),
+    shift = position & bits.num(31);
+  auto wordAt = [&](int i) { // word + i; there are five
+    S r = bits.num(twoOverPi[i + 4]);
+    for (int w = 3; w >= 0; --w)
+      r = word.cmpi(IP::eq, bits.num(w)).select(bits.num(twoOverPi[i + w]), r);
+    return r;
+  };
+  S words[] = {wordAt(0), wordAt(1), wordAt(2), wordAt(3)};
+  auto window = [&](int i) {
+    S rest = lshr(words[i + 1], 1).bin<arith::ShRUIOp>(bits.num(31) - shift);
+    return words[i].bin<arith::ShLIOp>(shift) | rest;
+  };
+  Wide turns =
+      Wide{window(0) * m, zero} + product(window(1), m) + Wide{zero, product(window(2), m).high};
+  S n = lshr(turns.high + bits.num(1 << 29), 30);
+  Wide fraction{turns.high - (n << 30), turns.low};
+  S isNegative = fraction.high.cmpi(IP::slt, zero);
+  Wide minus = Wide{fraction.high ^ bits.num(-1), fraction.low ^ bits.num(-1)} + Wide{zero, one};
+  S high = isNegative.select(minus.high, fraction.high),
+    low = isNegative.select(minus.low, fraction.low);
+  S magnitude = high.toFloat() + lshr(low, 8).toFloat() * x.lit(0x1p-24);
+  S r = magnitude * x.lit(1.5707963267948966 * 0x1p-30);
+  S turnedBack = x.cmpf(FP::OLT, x.lit(0));
+  S negate = isNegative.bin<arith::XOrIOp>(turnedBack);
+  S isSmall = fabs(x).cmpf(FP::OLT, x.lit(0.75)); // and NaN is large
+  return {isSmall.select(x, negate.select(x.lit(0) - r, r)),
+          isSmall.select(zero, turnedBack.select(zero - n, n))};
 }
 S sinOf(S r, S n) {
   S s = r * r;
