@@ -297,10 +297,11 @@ private:
       Value at = scalar(load.getIndices()[0]), v;
       if (mask) {
         Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(vectorType(load.getType())));
-        v = b.create<vector::MaskedLoadOp>(loc, vectorType(load.getType()), load.getMemRef(), ValueRange{at},
-                                           mask, zero);
+        v = b.create<vector::MaskedLoadOp>(loc, vectorType(load.getType()), load.getMemRef(),
+                                           ValueRange{at}, mask, zero);
       } else {
-        v = b.create<vector::LoadOp>(loc, vectorType(load.getType()), load.getMemRef(), ValueRange{at});
+        v = b.create<vector::LoadOp>(loc, vectorType(load.getType()), load.getMemRef(),
+                                     ValueRange{at});
       }
       map.map(load.getResult(), v);
       return;

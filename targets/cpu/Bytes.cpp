@@ -38,15 +38,15 @@ bool areByteWeights(const HostTensor& weights, int64_t channels, int64_t channel
   if (!weights.elementType.isInteger(16)) return false;
   const int64_t K = channels ? weights.size() / channels : 0;
   for (int64_t c = 0; c < channels; ++c)
-    if (int32_t offset; !columnOffset(weights.as<int16_t>() + c * channelStride, K, stride, &offset))
+    if (int32_t offset;
+        !columnOffset(weights.as<int16_t>() + c * channelStride, K, stride, &offset))
       return false;
   return true;
 }
 
 std::vector<int16_t> numbersOf(const HostTensor& weights) {
   const int64_t n = weights.size();
-  if (weights.elementType.isInteger(16))
-    return {weights.as<int16_t>(), weights.as<int16_t>() + n};
+  if (weights.elementType.isInteger(16)) return {weights.as<int16_t>(), weights.as<int16_t>() + n};
   return {weights.as<int8_t>(), weights.as<int8_t>() + n};
 }
 

@@ -21,7 +21,8 @@ void add(Bench& bench, int64_t size, int64_t IC, int64_t OC, int64_t kernel, int
   a.xPixel = IC, a.xRow = size * IC, a.xPlane = a.xImage = size * size * IC, a.yPixel = OC;
   const PanelLayout layout{NR, Group};
   int8_t* packed = bytes(packedConv8Bytes(OC, IC, taps, 1, layout));
-  packConv8(std::vector<int16_t>(size_t(OC * IC * taps), 3).data(), OC, IC, taps, 1, layout, packed);
+  packConv8(std::vector<int16_t>(size_t(OC * IC * taps), 3).data(), OC, IC, taps, 1, layout,
+            packed);
   a.x = bytes(size * size * IC), a.w = packed;
   a.y = reinterpret_cast<int32_t*>(allocate(out * out * OC));
   a.workspace = allocate(conv8WorkspaceBytes(taps * IC) / 4);

@@ -17,8 +17,8 @@
 ORTC_RT_ISA_BEGIN
 
 template <class Out> struct Conv8Args {
-  const int8_t* x;                 // [images][depth][height][width][channels]
-  const int8_t* w;                 // packed panels of each group, K = [taps][IC]; of conv8_depthwise see there
+  const int8_t* x; // [images][depth][height][width][channels]
+  const int8_t* w; // packed panels of each group, K = [taps][IC]; of conv8_depthwise see there
   const int8_t* padding = nullptr; // what lies around the image, one number; null: 0
   Out* y;                          // [images][pixels][channels], pixels yPixel elements apart
   float* workspace;                // conv8WorkspaceBytes() bytes
@@ -162,7 +162,8 @@ ORTC_NOINLINE void conv8(const Conv8Args<Out>& a, const Epilogue& epilogue,
 constexpr int64_t kMostTaps8 = 128;
 
 // Products of 8-bit numbers fit 16 bits, others 32, in which all are summed.
-template <bool Unsigned, class V, class W> ORTC_INLINE V addProducts8(V acc, like<int8_t, V> x, W w) {
+template <bool Unsigned, class V, class W>
+ORTC_INLINE V addProducts8(V acc, like<int8_t, V> x, W w) {
   const auto wide = widen8<Unsigned>(x);
   if constexpr (sizeof(elem_of<W>) == 1)
     return acc + convert<int32_t>(like<int16_t, V>(wide * convert<int16_t>(w)));

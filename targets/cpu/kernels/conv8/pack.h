@@ -32,8 +32,7 @@ inline void packConv8(const int16_t* w, int64_t OC, int64_t IC, int64_t taps, in
 }
 
 // Of a depthwise convolution: [taps][C] from [C][1][taps].
-template <class T>
-void packDepthwise8(const int16_t* w, int64_t C, int64_t taps, T* packed) {
+template <class T> void packDepthwise8(const int16_t* w, int64_t C, int64_t taps, T* packed) {
   for (int64_t t = 0; t < taps; ++t)
     for (int64_t c = 0; c < C; ++c)
       *packed++ = static_cast<T>(w[c * taps + t]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Convolutions of 8-bit numbers against a plain loop: equal to the last bit, for both signs of the
-// input, weights of 8 bits and of 9, with strides, dilations, padding by a zero point, groups and pitches.
+// input, weights of 8 bits and of 9, with strides, dilations, padding by a zero point, groups and
+// pitches.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
 
@@ -78,7 +79,8 @@ void check(const Shape& s, const executor& pool = serial()) {
   }
 
   INFO("IC " << s.IC << ", OC " << s.OC << ", groups " << s.groups << ", taps " << taps
-             << ", group " << Group << (Unsigned ? ", u8" : ", s8") << (Offsets ? ", offsets" : ""));
+             << ", group " << Group << (Unsigned ? ", u8" : ", s8")
+             << (Offsets ? ", offsets" : ""));
   const auto number = [](int8_t v) { return Unsigned ? int32_t(uint8_t(v)) : int32_t(v); };
   int64_t wrong = 0, m = 0;
   for (int64_t image = 0; image < s.images; ++image)
@@ -117,14 +119,16 @@ template <int MR, int NV, int Bytes, int Group, bool Unsigned, bool Offsets> voi
   check<MR, NV, Bytes, Group, Unsigned, Offsets>({16, 40, 1, 1, one, axis(6, 1), axis(5, 1)});
   check<MR, NV, Bytes, Group, Unsigned, Offsets>(
       {5, 9, 1, 1, one, axis(6, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 0, 0, false});
-  check<MR, NV, Bytes, Group, Unsigned, Offsets>({16, 8, 1, 1, one, axis(6, 1, 2, 1, 1), axis(5, 1), 3, 2});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>(
+      {16, 8, 1, 1, one, axis(6, 1, 2, 1, 1), axis(5, 1), 3, 2});
   check<MR, NV, Bytes, Group, Unsigned, Offsets>(
       {4, 5, 3, 2, one, axis(8, 3, 1, 2, 2), axis(8, 2, 1, 3, 1)});
   check<MR, NV, Bytes, Group, Unsigned, Offsets>(
       {1, 1, 10, 1, one, axis(6, 3, 1, 1, 1), axis(6, 3, 1, 1, 1)});
   check<MR, NV, Bytes, Group, Unsigned, Offsets>(
       {5, 7, 1, 1, axis(4, 2, 1, 1, 1), axis(5, 3), axis(4, 3, 1, 1, 1)});
-  check<MR, NV, Bytes, Group, Unsigned, Offsets>({6, 9, 1, 3, one, one, axis(30, 5, 2, 1, 2), 1, 4});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>(
+      {6, 9, 1, 3, one, one, axis(30, 5, 2, 1, 2), 1, 4});
 }
 
 TEST_CASE("depthwise") {
@@ -155,8 +159,8 @@ TEST_CASE("any number of threads gives the same") {
   ThreadedPool five{5};
   check<4, 2, 16, 2, true>({32, 48, 1, 2, ConvAxis{}, axis(20, 3, 1, 1, 1), axis(20, 3, 1, 1, 1)},
                            five.get());
-  check<4, 2, 16, 4, false, true>({16, 24, 2, 2, ConvAxis{}, axis(20, 3, 1, 1, 1), axis(20, 3, 1, 1, 1)},
-                            five.get());
+  check<4, 2, 16, 4, false, true>(
+      {16, 24, 2, 2, ConvAxis{}, axis(20, 3, 1, 1, 1), axis(20, 3, 1, 1, 1)}, five.get());
 }
 
 } // namespace

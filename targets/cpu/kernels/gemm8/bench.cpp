@@ -33,7 +33,7 @@ void add(Bench& bench, int64_t M, int64_t N, int64_t K) {
                 (long long)N, (long long)K, Unsigned ? "u8" : "s8", MR, NR, Group);
   bench.add(name, 2.0 * double(M) * double(N) * double(K), [=] {
     gemm8<MR, NV, Bytes, Group, Unsigned, false>(Gemm8Args<float>{a, K, packed, c, N, M, N, K},
-                                          Dequantise{scale}, serial());
+                                                 Dequantise{scale}, serial());
   });
 }
 

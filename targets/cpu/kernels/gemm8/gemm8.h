@@ -6,9 +6,9 @@
 //   gemm8<MR, NV, Bytes, Group, Unsigned, Offsets>(args, epilogue, threads)
 //
 // MR rows by NV vectors of Bytes bytes is the tile, NR = NV * Bytes / 4 its width; `Group` is how
-// many numbers are multiplied at once (tile8.h), `Unsigned` says that A is u8, `Offsets` that columns
-// of B are s8 plus a number each. B lies in ceil(N / NR) panels (pack.h). The epilogue gets vectors
-// of i32 and gives vectors of Out.
+// many numbers are multiplied at once (tile8.h), `Unsigned` says that A is u8, `Offsets` that
+// columns of B are s8 plus a number each. B lies in ceil(N / NR) panels (pack.h). The epilogue gets
+// vectors of i32 and gives vectors of Out.
 #ifndef ORTC_KERNELS_GEMM8_H
 #define ORTC_KERNELS_GEMM8_H
 
@@ -45,7 +45,8 @@ template <int Group, bool Offsets> constexpr int64_t stagePitch8(int64_t K) {
 
 // How many rows make up a block: MR, or what there is room for when they are long.
 template <int MR, int Group, bool Offsets> constexpr int64_t blockRows8(int64_t K) {
-  const int64_t pitch = stagePitch8<Group, Offsets>(K), fitting = pitch > 0 ? kStageUnits / pitch : MR;
+  const int64_t pitch = stagePitch8<Group, Offsets>(K),
+                fitting = pitch > 0 ? kStageUnits / pitch : MR;
   return fitting < MR ? fitting : MR;
 }
 
@@ -69,7 +70,8 @@ ORTC_INLINE void startTile8(const int8_t* panel, const uint32_t* rowSums, int64_
 // Blocks [blockBegin, blockEnd) of rows times panels [panelBegin, panelEnd). As many blocks as
 // there is room for are staged together, and each panel is used for all of them. `stage(m, units)`
 // writes the units of row m.
-template <int MR, int NV, int Bytes, int Group, bool Offsets, class Out, class Stage, class Epilogue>
+template <int MR, int NV, int Bytes, int Group, bool Offsets, class Out, class Stage,
+          class Epilogue>
 ORTC_INLINE void computeBlocks8(const Rows8<Out>& s, int64_t blockBegin, int64_t blockEnd,
                                 int64_t panelBegin, int64_t panelEnd, const Stage& stage,
                                 const Epilogue& epilogue) {
@@ -138,8 +140,8 @@ ORTC_NOINLINE void gemm8(const Gemm8Args<Out>& g, const Epilogue& epilogue,
     const auto stage = [&](int64_t m, uint32_t* units) {
       stageRow<Group, Unsigned, Bytes>(a + m * g.lda, g.K, units);
     };
-    computeBlocks8<MR, NV, Bytes, Group, Offsets>(s, blockBegin, blockEnd, panelBegin, panelEnd, stage,
-                                         epilogue);
+    computeBlocks8<MR, NV, Bytes, Group, Offsets>(s, blockBegin, blockEnd, panelBegin, panelEnd,
+                                                  stage, epilogue);
   };
 
   const int64_t tasks = batches * split.rowTasks * split.panelTasks;

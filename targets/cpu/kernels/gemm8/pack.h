@@ -36,8 +36,8 @@ inline int64_t packedGemm8Bytes(int64_t K, int64_t N, const PanelLayout& l) {
   return (N + l.NR - 1) / l.NR * (l.NR * heads + (K + l.group - 1) / l.group * l.NR * l.group);
 }
 
-// B[k, n] = b[k * rowStride + n * columnStride]; each column has an offset. A + 128 is taken back by
-// what sums start with.
+// B[k, n] = b[k * rowStride + n * columnStride]; each column has an offset. A + 128 is taken back
+// by what sums start with.
 inline void packGemm8(const int16_t* b, int64_t K, int64_t N, int64_t rowStride,
                       int64_t columnStride, const PanelLayout& l, int8_t* packed) {
   const auto put = [&](uint32_t number) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of 8-bit numbers against a plain loop: equal to the last bit, for both signs of A, both
-// groups, and columns with and without offsets, with edges in both directions, pitches, batches, long rows and memory that ends in
-// an unmapped page.
+// groups, and columns with and without offsets, with edges in both directions, pitches, batches,
+// long rows and memory that ends in an unmapped page.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
 
@@ -78,8 +78,7 @@ void check(const Shape& s, const executor& pool = serial()) {
   for (size_t i = 0; i < row.size(); ++i)
     row[i] = int32_t(i * 2654435761u); // sums wrap
   for (int64_t i = 0; i < s.batch; ++i)
-    packGemm8(b.data() + i * s.K * s.N, s.K, s.N, s.N, 1, layout,
-              packed.data() + i * panels);
+    packGemm8(b.data() + i * s.K * s.N, s.K, s.N, s.N, 1, layout, packed.data() + i * panels);
   const auto run = [&](auto* c, const auto& epilogue) {
     Gemm8Args<std::remove_reference_t<decltype(*c)>> g{a.data(), lda, packed.data(), c,
                                                        ldc,      s.M, s.N,           s.K};
@@ -91,8 +90,8 @@ void check(const Shape& s, const executor& pool = serial()) {
   run(narrow.data(), Requantise{scale.data(), 3.0f});
 
   INFO("tile " << MR << "x" << layout.NR << ", group " << Group << (Unsigned ? ", u8" : ", s8")
-               << (Offsets ? ", offsets" : "")
-               << ": M=" << s.M << " N=" << s.N << " K=" << s.K << " batch=" << s.batch);
+               << (Offsets ? ", offsets" : "") << ": M=" << s.M << " N=" << s.N << " K=" << s.K
+               << " batch=" << s.batch);
   int64_t wrong = 0;
   for (int64_t i = 0; i < s.batch; ++i)
     for (int64_t m = 0; m < s.M; ++m)
@@ -126,7 +125,8 @@ template <int MR, int NV, int Bytes, int Group, bool Unsigned, bool Offsets> voi
   // Rows so long that fewer than MR are staged, and many blocks.
   check<MR, NV, Bytes, Group, Unsigned, Offsets>({MR + 1, 3, Group * (kStageUnits / 3 - 1)});
   check<MR, NV, Bytes, Group, Unsigned, Offsets>({2, 3, Group * (kStageUnits - 1)});
-  check<MR, NV, Bytes, Group, Unsigned, Offsets>({9 * MR + 2, 2 * NR, Group * (kStageUnits / (4 * MR) - 1) - 1});
+  check<MR, NV, Bytes, Group, Unsigned, Offsets>(
+      {9 * MR + 2, 2 * NR, Group * (kStageUnits / (4 * MR) - 1) - 1});
   check<MR, NV, Bytes, Group, Unsigned, Offsets>({MR, NR, 0});
 }
 template <int MR, int NV, int Bytes, bool Offsets> void checkSigns() {

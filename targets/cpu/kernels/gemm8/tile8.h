@@ -12,7 +12,8 @@
 //            arithmetic
 //
 // (vpmaddubsw is not used: it saturates.) Columns of B that are not s8 (u8 with a zero point) are
-// s8 + an offset, which is multiplied with the sum of A's row. Rows of A are brought into this form as they are needed
+// s8 + an offset, which is multiplied with the sum of A's row. Rows of A are brought into this form
+// as they are needed
 // (`stageRow`): that also takes care of signs and of what is left at the end of a row, and costs a
 // few percent of the product. B is packed when the model is compiled.
 //

@@ -25,7 +25,7 @@ struct Random {
 
 // Both zeros, infinities, numbers next to each other.
 double threshold(Random& random) {
-  const double special[] = {0.0,   -0.0,  INFINITY, -INFINITY, 1.0, std::nextafter(1.0f, 2.0f),
+  const double special[] = {0.0,    -0.0,   INFINITY, -INFINITY, 1.0, std::nextafter(1.0f, 2.0f),
                             1e-45f, -1e-45f};
   return random.next(3) == 0 ? special[random.next(8)] : double(random.real());
 }
