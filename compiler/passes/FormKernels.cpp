@@ -50,11 +50,15 @@ bool isParallel(linalg::GenericOp g) {
 }
 
 /// Is the index made of numbers that are read, and not of loops?
-bool isData(Value index, unsigned depth = 0) {
-  Operation* op = index.getDefiningOp();
-  if (!op || depth > 24) return false;
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) return true;
-  return llvm::any_of(op->getOperands(), [&](Value v) { return isData(v, depth + 1); });
+bool isData(Value index) {
+  SetVector<Value> seen; // what an index shares is looked at once
+  seen.insert(index);
+  for (size_t i = 0; i < seen.size(); ++i)
+    if (Operation* op = seen[i].getDefiningOp()) {
+      if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) return true;
+      seen.insert(op->operand_begin(), op->operand_end());
+    }
+  return false;
 }
 
 /// Does an element come from a place that the data says, and its neighbours, but for a few, from

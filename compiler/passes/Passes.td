@@ -34,7 +34,8 @@ def NarrowProducts : Pass<"narrow-products", "::mlir::func::FuncOp"> {
   let summary = "products of quantised numbers with constant weights as products of 8-bit numbers";
   let description = [{
     Contractions and convolutions whose operands are 8-bit numbers less a zero point (in i32), or dequantised ones (in
-    f32), multiply the 8-bit numbers as they are; zero points and scales are applied to the sum.
+    f32), multiply the 8-bit numbers as they are; zero points and scales are applied to the sum. Weights of 9 bits (u8
+    less a zero point) become i16.
 
     ```mlir
     %a = linalg.generic {... (extui %x) - (extui %zero) ...} -> tensor<?x64xi32>

@@ -37,11 +37,11 @@ static bool readsAlongColumns(linalg::GenericOp g) {
   return plain;
 }
 
-/// Are all other ops of the kernel an epilogue of sums in `element`, on tensors of types that
-/// `fits` takes?
+/// Are all ops but `heavy` an epilogue of sums in `element`, on tensors of types that `fits` takes?
 static bool isEpilogue(KernelOp kernel, Operation* heavy, Type element,
                        llvm::function_ref<bool(Type)> fits) {
   for (Operation& op : kernel.block().without_terminator()) {
+    if (&op == heavy) continue;
     for (Value v : op.getOperands())
       if (isa<TensorType>(v.getType()) && !fits(getElementTypeOrSelf(v.getType()))) return false;
     auto g = dyn_cast<linalg::GenericOp>(op);
@@ -57,9 +57,9 @@ static bool isEpilogue(KernelOp kernel, Operation* heavy, Type element,
 
 Operation* heavyOp(KernelOp kernel) {
   Operation* heavy = onlyHeavyOp(kernel);
-  auto isF32 = [](Type t) { return t.isF32(); };
-  return heavy && isEpilogue(kernel, heavy, Float32Type::get(kernel.getContext()), isF32) ? heavy
-                                                                                          : nullptr;
+  auto isF32 = [](Type t) { return getElementTypeOrSelf(t).isF32(); };
+  if (!heavy || !llvm::all_of(heavy->getOperandTypes(), isF32)) return nullptr;
+  return isEpilogue(kernel, heavy, Float32Type::get(kernel.getContext()), isF32) ? heavy : nullptr;
 }
 
 Operation* heavyByteOp(KernelOp kernel) {
@@ -69,9 +69,7 @@ Operation* heavyByteOp(KernelOp kernel) {
     return nullptr;
   Type weights = getElementTypeOrSelf(heavy->getOperand(1).getType());
   if (!weights.isInteger(8) && !weights.isInteger(16)) return nullptr;
-  auto fits = [&](Type t) {
-    return t.isF32() || t.isInteger(32) || t.isInteger(8) || t == weights;
-  };
+  auto fits = [](Type t) { return t.isF32() || t.isInteger(32) || t.isInteger(8); };
   return isEpilogue(kernel, heavy, IntegerType::get(kernel.getContext(), 32), fits) ? heavy
                                                                                     : nullptr;
 }

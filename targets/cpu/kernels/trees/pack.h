@@ -55,7 +55,7 @@ public:
       while (!open.empty()) {
         const Open block = open.back();
         open.pop_back();
-        std::vector<Open> children = fill(block, /*of=*/3);
+        std::vector<Open> children = fill(block, /*pairs=*/3);
         for (const Open& child : children)
           for (const Open& grandchild : fill(child, 1))
             open.push_back(grandchild);
@@ -66,9 +66,8 @@ public:
       packed.steps += depth;
     }
     packed.keys = keys;
-    packed.nodes.assign(nodes.size() * sizeof(Node), 0);
-    for (size_t i = 0; i < nodes.size(); ++i)
-      std::memcpy(packed.nodes.data() + i * sizeof(Node), &nodes[i], sizeof(Node));
+    packed.nodes.resize(nodes.size() * sizeof(Node));
+    if (!nodes.empty()) std::memcpy(packed.nodes.data(), nodes.data(), packed.nodes.size());
     return true;
   }
 
@@ -131,8 +130,10 @@ private:
     const auto key = static_cast<uint64_t>(std::lower_bound(keys.begin(), keys.end(), keyOf(from)) -
                                            keys.begin());
     failed |= distance >> childBits || key >> keyBits;
-    nodes[o.at] = {thresholdOf(from), Link(1) | static_cast<Link>(key) << 2 |
-                                          static_cast<Link>(distance) << (2 + keyBits)};
+    // Field by field: what lies between them stays 0, and the bytes are always the same.
+    nodes[o.at].threshold = thresholdOf(from);
+    nodes[o.at].link =
+        Link(1) | static_cast<Link>(key) << 2 | static_cast<Link>(distance) << (2 + keyBits);
     const bool swapped = isSwapped(from);
     return {{swapped ? from.no : from.yes, o.level + 1, first},
             {swapped ? from.yes : from.no, o.level + 1, first + 1}};

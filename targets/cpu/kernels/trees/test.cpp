@@ -146,6 +146,15 @@ TEST_CASE("links have room for so many keys") {
   CHECK(TreePacker<float, uint64_t>(nodes, {}, 100000).pack({4096}, packed = {}));
 }
 
+TEST_CASE("what lies between the fields of a node is 0") {
+  PackedTrees packed;
+  const std::vector<PlainNode> nodes{{Compare::Less, false, 0, 1.5, -1, -2}};
+  REQUIRE(TreePacker<float, uint64_t>(nodes, {2, 3}, 100).pack({0}, packed));
+  for (size_t at = 0; at < packed.nodes.size(); at += 16)
+    for (size_t i = 4; i < 8; ++i)
+      CHECK(packed.nodes[at + i] == 0);
+}
+
 TEST_CASE("shared nodes are not copied without end") {
   std::vector<PlainNode> nodes;
   for (int32_t i = 0; i < 40; ++i)
